@@ -1,0 +1,2 @@
+//! candidate
+fn main() {}

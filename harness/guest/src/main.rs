@@ -1,0 +1,2 @@
+//! guest
+fn main() {}
