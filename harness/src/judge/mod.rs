@@ -1,3 +1,8 @@
 //! The judge: pure functions from numbers to verdicts. No files, clock, processes or threads, and nothing of ours.
 
+pub mod budget;
+pub mod decide;
+pub mod outcome;
+pub mod record;
 pub mod sample;
+pub mod statistics;
