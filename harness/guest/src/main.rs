@@ -1,2 +1,58 @@
-//! guest
-fn main() {}
+//! PID 1 of the emulated machine. Sets the machine up, stops it so that a snapshot can be taken, and in every machine
+//! restored from that snapshot takes one job, does it, answers, and ends.
+
+mod machine;
+mod ports;
+mod run;
+mod selftest;
+
+use ports::Ports;
+use std::io;
+use vm_init::answer::{self, section};
+use vm_init::job::{Job, Task};
+use vm_init::{MARK_FINISH, SERVER_PATH};
+
+fn main() {
+    let sections = work().unwrap_or_else(|e| section(answer::FAULT, e.to_string().as_bytes()));
+    if let Ok(ports) = Ports::open() {
+        ports.send(&sections);
+        ports.send(&section(answer::END, b""));
+    }
+    selftest::mark::<MARK_FINISH>();
+    // Only reached without the counter, which ends the emulator at the mark.
+    // SAFETY: nothing is left to be saved.
+    unsafe { libc::reboot(libc::RB_AUTOBOOT) };
+}
+
+fn work() -> io::Result<Vec<u8>> {
+    machine::set_up()?;
+    let job = take_job()?;
+    match job.task {
+        Task::SelfTest => selftest::run().map(|()| Vec::new()),
+        Task::Measure => run::measure(job.gate),
+    }
+}
+
+/// The snapshot is taken inside this function, between stopping the machine and asking for the job.
+fn take_job() -> io::Result<Job> {
+    let symbols = machine::text_symbols()?;
+    let ports = Ports::open()?;
+    ports.send(&section(answer::SYMBOLS, symbols.as_bytes()));
+    ports.send(&section(answer::END, b""));
+    drop(symbols);
+    ports.stop_machine();
+    let bytes = ports.job()?.ok_or_else(|| io::Error::other("the machine was given no job"))?;
+    drop(ports);
+    let mut job = Job::decode(&bytes).map_err(io::Error::other)?;
+    drop(bytes);
+    for file in std::mem::take(&mut job.files) {
+        machine::create(&file.path, file.mode, &file.contents)?;
+    }
+    // The load generator's own files are for root's eyes.
+    if job.task == Task::Measure {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions("/job", std::fs::Permissions::from_mode(0o700))?;
+        debug_assert!(std::path::Path::new(SERVER_PATH).exists());
+    }
+    Ok(job)
+}
