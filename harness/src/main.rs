@@ -1,2 +1,5 @@
 //! harness
+#![allow(dead_code)]
+mod os;
+mod real;
 fn main() {}
