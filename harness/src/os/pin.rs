@@ -20,9 +20,7 @@ pub fn affinity_of(tid: i32) -> io::Result<Vec<usize>> {
     }
     // SAFETY: the index is below CPU_SETSIZE, the set's number of bits.
     let is_in = |cpu: usize| unsafe { libc::CPU_ISSET(cpu, &set) };
-    Ok((0..libc::CPU_SETSIZE as usize)
-        .filter(|&cpu| is_in(cpu))
-        .collect())
+    Ok((0..libc::CPU_SETSIZE as usize).filter(|&cpu| is_in(cpu)).collect())
 }
 
 /// Pins the calling thread; threads that it starts later inherit it.
@@ -35,18 +33,13 @@ pub fn pin_process(pid: i32, cpus: &[usize]) -> io::Result<()> {
     let set = to_set(cpus)?;
     let threads = tree::threads(pid);
     if threads.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("cannot pin process {pid}: it is gone"),
-        ));
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("cannot pin process {pid}: it is gone")));
     }
     for tid in threads {
         match set_affinity(tid, &set) {
             // A thread that ended meanwhile needs no pinning.
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
-            other => {
-                other.map_err(|e| explain(e, &format!("thread {tid} of process {pid}"), cpus))?
-            }
+            other => other.map_err(|e| explain(e, &format!("thread {tid} of process {pid}"), cpus))?,
         }
     }
     Ok(())
@@ -56,17 +49,11 @@ pub fn pin_process(pid: i32, cpus: &[usize]) -> io::Result<()> {
 pub(super) fn to_set(cpus: &[usize]) -> io::Result<libc::cpu_set_t> {
     let mut set = empty();
     if cpus.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "an empty list of CPUs: name at least one",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "an empty list of CPUs: name at least one"));
     }
     for &cpu in cpus {
         if cpu >= libc::CPU_SETSIZE as usize {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("no machine has a CPU {cpu}"),
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no machine has a CPU {cpu}")));
         }
         // SAFETY: the index was checked against the set's size.
         unsafe { libc::CPU_SET(cpu, &mut set) };
@@ -82,19 +69,12 @@ fn empty() -> libc::cpu_set_t {
 fn set_affinity(tid: i32, set: &libc::cpu_set_t) -> io::Result<()> {
     // SAFETY: `set` is a cpu_set_t of the size given and only read.
     let rc = unsafe { libc::sched_setaffinity(tid, size_of::<libc::cpu_set_t>(), set) };
-    if rc == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn explain(error: io::Error, who: &str, cpus: &[usize]) -> io::Error {
     let allowed = allowed().unwrap_or_default();
-    io::Error::new(
-        error.kind(),
-        format!("cannot pin {who} to CPUs {cpus:?}: {error} (allowed here: {allowed:?})"),
-    )
+    io::Error::new(error.kind(), format!("cannot pin {who} to CPUs {cpus:?}: {error} (allowed here: {allowed:?})"))
 }
 
 #[cfg(test)]
@@ -114,10 +94,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
-        let error = std::thread::spawn(|| pin_this_thread(&[1000]))
-            .join()
-            .unwrap()
-            .unwrap_err();
+        let error = std::thread::spawn(|| pin_this_thread(&[1000])).join().unwrap().unwrap_err();
         assert!(error.to_string().contains("allowed here"), "{error}");
         assert!(pin_this_thread(&[]).is_err());
         assert!(pin_this_thread(&[usize::MAX]).is_err());
@@ -125,9 +102,6 @@ mod tests {
 
     #[test]
     fn a_process_that_is_gone_cannot_be_pinned() {
-        assert_eq!(
-            pin_process(i32::MAX, &[0]).unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        assert_eq!(pin_process(i32::MAX, &[0]).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

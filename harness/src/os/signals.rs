@@ -66,10 +66,7 @@ mod tests {
         // SAFETY: `child` is our own child and `status` outlives the call.
         let reaped = unsafe { libc::waitpid(child, &mut status, 0) };
         assert_eq!(reaped, child);
-        assert!(
-            libc::WIFEXITED(status),
-            "killed instead of exiting: {status}"
-        );
+        assert!(libc::WIFEXITED(status), "killed instead of exiting: {status}");
         assert_eq!(libc::WEXITSTATUS(status), EXIT_INTERRUPTED);
     }
 }

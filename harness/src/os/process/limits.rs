@@ -35,10 +35,7 @@ impl Limits {
             (libc::RLIMIT_NOFILE, self.open_files),
             (libc::RLIMIT_NPROC, processes),
         ];
-        wanted
-            .into_iter()
-            .filter_map(|(which, value)| Some((which, value?)))
-            .collect()
+        wanted.into_iter().filter_map(|(which, value)| Some((which, value?))).collect()
     }
 
     /// True when the waiting has to look at the whole tree.
@@ -49,19 +46,13 @@ impl Limits {
 
 /// Lowers soft and hard limit; never raises either, which only root may. Safe between fork and exec.
 pub(super) fn lower(which: u32, value: u64) -> io::Result<()> {
-    let mut now = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `now` is written by the kernel and outlives the call.
     if unsafe { libc::getrlimit(which, &mut now) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let value = value.min(now.rlim_max);
-    let new = libc::rlimit {
-        rlim_cur: value,
-        rlim_max: value,
-    };
+    let new = libc::rlimit { rlim_cur: value, rlim_max: value };
     // SAFETY: `new` is only read.
     if unsafe { libc::setrlimit(which, &new) } != 0 {
         return Err(io::Error::last_os_error());

@@ -40,9 +40,7 @@ impl Pump {
     pub(super) fn start(pipe: OwnedFd, sink: Sink) -> io::Result<Pump> {
         let ended = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ended);
-        let thread = thread::Builder::new()
-            .name("log".into())
-            .spawn(move || pump(pipe, sink, &told))?;
+        let thread = thread::Builder::new().name("log".into()).spawn(move || pump(pipe, sink, &told))?;
         Ok(Pump { thread, ended })
     }
 
@@ -50,10 +48,9 @@ impl Pump {
     /// stops waiting once the pipe falls silent.
     pub(super) fn finish(self) -> Pumped {
         self.ended.store(true, Ordering::SeqCst);
-        self.thread.join().unwrap_or_else(|_| Pumped {
-            error: Some("the log thread failed".into()),
-            ..Pumped::default()
-        })
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Pumped { error: Some("the log thread failed".into()), ..Pumped::default() })
     }
 }
 
@@ -90,14 +87,10 @@ fn pump(pipe: OwnedFd, sink: Sink, ended: &AtomicBool) -> Pumped {
                 let mut text = buffer[..room].to_vec();
                 if room < n && !done.cut {
                     text.extend_from_slice(
-                        format!("\n[cut: the output exceeds {limit} bytes, the rest is dropped]\n")
-                            .as_bytes(),
+                        format!("\n[cut: the output exceeds {limit} bytes, the rest is dropped]\n").as_bytes(),
                     );
                 }
-                done.error = file
-                    .write_all(&text)
-                    .err()
-                    .map(|e| format!("writing the log failed: {e}"));
+                done.error = file.write_all(&text).err().map(|e| format!("writing the log failed: {e}"));
             }
             // The pipe is still emptied: the command must not block because our disk is full.
             Some(_) => {}
@@ -109,11 +102,7 @@ fn pump(pipe: OwnedFd, sink: Sink, ended: &AtomicBool) -> Pumped {
 
 /// Waits up to 100 ms, so that the end of the tree is noticed even when the pipe never closes.
 fn readable(pipe: &File) -> bool {
-    let mut poll = libc::pollfd {
-        fd: pipe.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one pollfd, which outlives the call.
     unsafe { libc::poll(&mut poll, 1, 100) > 0 }
 }

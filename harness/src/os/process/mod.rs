@@ -27,9 +27,7 @@ pub use running::{Ended, Finished, Running};
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The program is missing, or may not be executed.
-    #[error(
-        "cannot run `{program}` in {folder}: {source}. Check that it is installed and in PATH ({path})"
-    )]
+    #[error("cannot run `{program}` in {folder}: {source}. Check that it is installed and in PATH ({path})")]
     Program {
         /// As given.
         program: String,
@@ -92,8 +90,7 @@ impl Spawn {
 
     /// Adds arguments.
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Spawn {
-        self.args
-            .extend(args.into_iter().map(|a| a.as_ref().into()));
+        self.args.extend(args.into_iter().map(|a| a.as_ref().into()));
         self
     }
 
@@ -105,9 +102,7 @@ impl Spawn {
 
     /// Passes these variables on where the harness has them.
     pub fn inherit<N: AsRef<OsStr>>(mut self, names: impl IntoIterator<Item = N>) -> Spawn {
-        let kept = names
-            .into_iter()
-            .filter_map(|n| Some((n.as_ref().into(), std::env::var_os(n.as_ref())?)));
+        let kept = names.into_iter().filter_map(|n| Some((n.as_ref().into(), std::env::var_os(n.as_ref())?)));
         self.env.extend(kept);
         self
     }

@@ -118,19 +118,8 @@ impl Running {
         let started_ticks = tree::read(warden.id() as i32).map_or(0, |p| p.started);
         let control = Some(control);
         let (pid, started, done) = (None, Instant::now(), None);
-        let mut running = Running {
-            program,
-            warden,
-            control,
-            pid,
-            started,
-            started_ticks,
-            log,
-            captured,
-            limits,
-            grace,
-            done,
-        };
+        let mut running =
+            Running { program, warden, control, pid, started, started_ticks, log, captured, limits, grace, done };
         // The warden speaks first, and before the command can have ended.
         running.listen(PATIENCE);
         running
@@ -197,10 +186,7 @@ impl Running {
         if self.limits.processes.is_some_and(|most| threads > most) {
             return Some(Ended::TooManyProcesses(threads));
         }
-        self.limits
-            .memory
-            .is_some_and(|most| memory > most)
-            .then_some(Ended::TooMuchMemory(memory))
+        self.limits.memory.is_some_and(|most| memory > most).then_some(Ended::TooMuchMemory(memory))
     }
 
     fn end_with(&mut self, why: Ended) {
@@ -223,9 +209,7 @@ impl Running {
 
     fn finish(mut self) -> Finished {
         self.reap();
-        let (ended, duration, leftovers) =
-            self.done
-                .unwrap_or((Ended::Unkillable, self.started.elapsed(), 0));
+        let (ended, duration, leftovers) = self.done.unwrap_or((Ended::Unkillable, self.started.elapsed(), 0));
         let log = self.log.take().map(Pump::finish).unwrap_or_default();
         let captured = self.captured.take().map(Pump::finish).unwrap_or_default();
         Finished {
@@ -265,11 +249,7 @@ impl Running {
         let Some(control) = &self.control else {
             return Word::Gone;
         };
-        let mut poll = libc::pollfd {
-            fd: control.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut poll = libc::pollfd { fd: control.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // Rounded up: a wait of less than a millisecond must not become a spin.
         let patience = i32::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
         // SAFETY: one pollfd, which outlives the call.
@@ -278,22 +258,13 @@ impl Running {
         }
         let mut report: Report = [0; 12];
         // SAFETY: the buffer has the size given.
-        let n = unsafe {
-            libc::recv(
-                control.as_raw_fd(),
-                report.as_mut_ptr().cast(),
-                report.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        let part =
-            |i: usize| i32::from_le_bytes([report[i], report[i + 1], report[i + 2], report[i + 3]]);
+        let n =
+            unsafe { libc::recv(control.as_raw_fd(), report.as_mut_ptr().cast(), report.len(), libc::MSG_DONTWAIT) };
+        let part = |i: usize| i32::from_le_bytes([report[i], report[i + 1], report[i + 2], report[i + 3]]);
         match (n, part(0)) {
             (12, warden::STARTED) => Word::Started(part(4)),
             (12, warden::ENDED) => Word::Ended(part(4), part(8).max(0) as u32),
-            (n, _) if n < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock => {
-                Word::Silence
-            }
+            (n, _) if n < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock => Word::Silence,
             _ => Word::Gone,
         }
     }
@@ -301,14 +272,7 @@ impl Running {
     fn send(&self, message: &warden::Stop) {
         if let Some(control) = &self.control {
             // SAFETY: the buffer has the size given. If the warden is gone, the next listen() says so.
-            unsafe {
-                libc::send(
-                    control.as_raw_fd(),
-                    message.as_ptr().cast(),
-                    message.len(),
-                    libc::MSG_NOSIGNAL,
-                )
-            };
+            unsafe { libc::send(control.as_raw_fd(), message.as_ptr().cast(), message.len(), libc::MSG_NOSIGNAL) };
         }
     }
 
@@ -325,9 +289,7 @@ impl Running {
             let known = |pid: &i32| wardens.as_ref().is_some_and(|w| w.contains(pid));
             let orphan = |p: &tree::Process| {
                 let fallen = p.parent == me && p.session != session && !known(&p.pid);
-                (fallen && p.started >= self.started_ticks)
-                    || Some(p.session) == self.pid
-                    || Some(p.pid) == self.pid
+                (fallen && p.started >= self.started_ticks) || Some(p.session) == self.pid || Some(p.pid) == self.pid
             };
             let mut live = false;
             for process in tree::all().iter().filter(|p| orphan(p)) {
@@ -354,11 +316,7 @@ impl Running {
         let stuck = matches!(self.done, Some((Ended::Unkillable, ..)));
         if !stuck && self.warden.wait().is_ok() {
             let id = self.warden.id() as i32;
-            WARDENS
-                .lock()
-                .unwrap_or_else(|e| e.into_inner())
-                .get_or_insert_default()
-                .remove(&id);
+            WARDENS.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert_default().remove(&id);
         }
     }
 }

@@ -17,19 +17,12 @@ pub(super) fn start(spawn: &Spawn) -> Result<Running, StartError> {
     let program = spawn.program.to_string_lossy().into_owned();
     let during = |what: &str| {
         let (program, what) = (program.clone(), what.to_owned());
-        move |source| StartError::Preparation {
-            program,
-            what,
-            source,
-        }
+        move |source| StartError::Preparation { program, what, source }
     };
     adopt_orphans();
     let (ours, theirs) = socket_pair().map_err(during("opening a socket pair"))?;
     let mut command = Command::new(&spawn.program);
-    command
-        .args(&spawn.args)
-        .env_clear()
-        .envs(spawn.env.iter().map(|(k, v)| (k, v)));
+    command.args(&spawn.args).env_clear().envs(spawn.env.iter().map(|(k, v)| (k, v)));
     command.stdin(input(&spawn.stdin).map_err(during("preparing its input"))?);
     if let Some(folder) = &spawn.folder {
         command.current_dir(folder);
@@ -40,26 +33,17 @@ pub(super) fn start(spawn: &Spawn) -> Result<Running, StartError> {
     command.stdout(Stdio::null());
     if let Some((path, limit)) = &spawn.log {
         let what = format!("creating its log {}", path.display());
-        let file = path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| File::create(path));
+        let file = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| File::create(path));
         let file = file.map_err(during(&what))?;
         let (reader, writer) = pipe().map_err(during("opening a pipe"))?;
         command.stdout(writer.try_clone().map_err(during("copying a pipe"))?);
         errors = writer.into();
-        pumps.push(
-            Pump::start(reader, Sink::File(file, *limit))
-                .map_err(during("starting the log thread"))?,
-        );
+        pumps.push(Pump::start(reader, Sink::File(file, *limit)).map_err(during("starting the log thread"))?);
     }
     let captured = if let Some(limit) = spawn.capture {
         let (reader, writer) = pipe().map_err(during("opening a pipe"))?;
         command.stdout(writer);
-        Some(
-            Pump::start(reader, Sink::Memory(limit))
-                .map_err(during("starting the output thread"))?,
-        )
+        Some(Pump::start(reader, Sink::Memory(limit)).map_err(during("starting the output thread"))?)
     } else {
         None
     };
@@ -79,26 +63,16 @@ pub(super) fn start(spawn: &Spawn) -> Result<Running, StartError> {
     drop(theirs);
     let warden = started.map_err(|source| StartError::Program {
         program: program.clone(),
-        folder: spawn
-            .folder
-            .as_ref()
-            .map_or_else(|| "this folder".into(), |f| f.display().to_string()),
-        path: spawn.env.iter().find(|(k, _)| k == "PATH").map_or_else(
-            || "not set".into(),
-            |(_, v)| v.to_string_lossy().into_owned(),
-        ),
+        folder: spawn.folder.as_ref().map_or_else(|| "this folder".into(), |f| f.display().to_string()),
+        path: spawn
+            .env
+            .iter()
+            .find(|(k, _)| k == "PATH")
+            .map_or_else(|| "not set".into(), |(_, v)| v.to_string_lossy().into_owned()),
         source,
     })?;
     let log = pumps.pop();
-    Ok(Running::new(
-        program,
-        warden,
-        ours,
-        log,
-        captured,
-        spawn.limits.clone(),
-        spawn.grace,
-    ))
+    Ok(Running::new(program, warden, ours, log, captured, spawn.limits.clone(), spawn.grace))
 }
 
 /// In the forked child: it becomes the warden; a second fork becomes the command and returns to be exec'ed.

@@ -11,10 +11,7 @@ use super::*;
 const LONG: Duration = Duration::from_secs(30);
 
 fn sh(script: &str) -> Spawn {
-    Spawn::new("/bin/sh")
-        .arg("-c")
-        .arg(script)
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+    Spawn::new("/bin/sh").arg("-c").arg(script).env("PATH", "/usr/local/bin:/usr/bin:/bin")
 }
 
 fn never() -> AtomicBool {
@@ -25,17 +22,10 @@ fn never() -> AtomicBool {
 fn pid_in(file: &Path) -> i32 {
     let until = Instant::now() + Duration::from_secs(5);
     loop {
-        if let Some(pid) = fs::read_to_string(file)
-            .ok()
-            .and_then(|t| t.trim().parse().ok())
-        {
+        if let Some(pid) = fs::read_to_string(file).ok().and_then(|t| t.trim().parse().ok()) {
             return pid;
         }
-        assert!(
-            Instant::now() < until,
-            "{} was never written",
-            file.display()
-        );
+        assert!(Instant::now() < until, "{} was never written", file.display());
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -55,68 +45,38 @@ fn an_exit_code_and_a_signal_are_told_apart() {
 
 #[test]
 fn a_missing_program_is_an_error_that_names_program_folder_and_path() {
-    let error = Spawn::new("no-such-program")
-        .env("PATH", "/bin")
-        .folder("/")
-        .start()
-        .unwrap_err();
+    let error = Spawn::new("no-such-program").env("PATH", "/bin").folder("/").start().unwrap_err();
     let text = error.to_string();
-    assert!(
-        text.contains("`no-such-program` in /") && text.contains("PATH (/bin)"),
-        "{text}"
-    );
+    assert!(text.contains("`no-such-program` in /") && text.contains("PATH (/bin)"), "{text}");
 }
 
 #[test]
 fn the_environment_holds_what_was_named_and_nothing_else() {
-    let done = Spawn::new("/usr/bin/env")
-        .env("ONLY", "this")
-        .inherit(["NO_SUCH_VARIABLE"])
-        .capture(1000);
+    let done = Spawn::new("/usr/bin/env").env("ONLY", "this").inherit(["NO_SUCH_VARIABLE"]).capture(1000);
     let done = done.run(LONG, &never()).unwrap();
     assert_eq!(String::from_utf8(done.stdout).unwrap(), "ONLY=this\n");
 }
 
 #[test]
 fn input_is_what_was_given_or_nothing() {
-    let echo = Spawn::new("/bin/cat")
-        .capture(100)
-        .stdin("hello")
-        .run(LONG, &never())
-        .unwrap();
+    let echo = Spawn::new("/bin/cat").capture(100).stdin("hello").run(LONG, &never()).unwrap();
     assert_eq!(echo.stdout, b"hello");
-    let none = Spawn::new("/bin/cat")
-        .capture(100)
-        .run(LONG, &never())
-        .unwrap();
+    let none = Spawn::new("/bin/cat").capture(100).run(LONG, &never()).unwrap();
     assert_eq!((none.ended, none.stdout), (Ended::Exit(0), Vec::new()));
     // One that never reads a megabyte of input.
-    assert!(
-        Spawn::new("/bin/true")
-            .stdin(vec![b'x'; 1 << 20])
-            .run(LONG, &never())
-            .unwrap()
-            .succeeded()
-    );
+    assert!(Spawn::new("/bin/true").stdin(vec![b'x'; 1 << 20]).run(LONG, &never()).unwrap().succeeded());
 }
 
 #[test]
 fn a_million_lines_are_cut_and_neither_block_nor_kill_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("logs/build.log");
-    let done = sh("seq 1000000; exit 3")
-        .log(&log, 10_000)
-        .run(LONG, &never())
-        .unwrap();
+    let done = sh("seq 1000000; exit 3").log(&log, 10_000).run(LONG, &never()).unwrap();
     assert_eq!(done.ended, Ended::Exit(3));
     assert!(done.output_cut && done.output_error.is_none());
     let text = fs::read_to_string(&log).unwrap();
     assert!(text.starts_with("1\n2\n3\n"));
-    assert!(
-        text.ends_with("[cut: the output exceeds 10000 bytes, the rest is dropped]\n"),
-        "{}",
-        &text[9_900..]
-    );
+    assert!(text.ends_with("[cut: the output exceeds 10000 bytes, the rest is dropped]\n"), "{}", &text[9_900..]);
     assert!(text.len() < 10_200);
 }
 
@@ -124,29 +84,16 @@ fn a_million_lines_are_cut_and_neither_block_nor_kill_the_command() {
 fn stdout_and_stderr_share_the_log_in_order_unless_stdout_is_captured() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    sh("echo a; echo b >&2; echo c")
-        .log(&log, 100)
-        .run(LONG, &never())
-        .unwrap();
+    sh("echo a; echo b >&2; echo c").log(&log, 100).run(LONG, &never()).unwrap();
     assert_eq!(fs::read_to_string(&log).unwrap(), "a\nb\nc\n");
-    let done = sh("echo a; echo b >&2; echo c")
-        .log(&log, 100)
-        .capture(3)
-        .run(LONG, &never())
-        .unwrap();
-    assert_eq!(
-        (done.stdout.as_slice(), done.output_cut),
-        (&b"a\nc"[..], true)
-    );
+    let done = sh("echo a; echo b >&2; echo c").log(&log, 100).capture(3).run(LONG, &never()).unwrap();
+    assert_eq!((done.stdout.as_slice(), done.output_cut), (&b"a\nc"[..], true));
     assert_eq!(fs::read_to_string(&log).unwrap(), "b\n");
 }
 
 #[test]
 fn a_full_disk_under_the_log_is_told_and_does_not_block_the_command() {
-    let done = sh("seq 200000")
-        .log("/dev/full", 1 << 30)
-        .run(LONG, &never())
-        .unwrap();
+    let done = sh("seq 200000").log("/dev/full", 1 << 30).run(LONG, &never()).unwrap();
     assert_eq!(done.ended, Ended::Exit(0));
     assert!(done.output_error.unwrap().contains("No space left"));
 }
@@ -157,11 +104,7 @@ fn time_over_ends_even_what_ignores_term() {
     let done = sh("trap '' TERM; while :; do sleep 1; done").grace(Duration::from_millis(200));
     let done = done.run(Duration::from_millis(300), &never()).unwrap();
     assert_eq!(done.ended, Ended::TimedOut);
-    assert!(
-        begin.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        begin.elapsed()
-    );
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
     assert!(done.duration >= Duration::from_millis(450));
 }
 
@@ -200,9 +143,7 @@ fn the_stop_flag_is_seen_within_a_tenth_of_a_second() {
 fn background_children_die_with_the_command_and_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
-    let done = sh(&format!("sleep 300 & echo $! > {}; exit 0", file.display()))
-        .run(LONG, &never())
-        .unwrap();
+    let done = sh(&format!("sleep 300 & echo $! > {}; exit 0", file.display())).run(LONG, &never()).unwrap();
     assert_eq!((done.ended, done.leftovers), (Ended::Exit(0), 1));
     assert!(!is_alive(pid_in(&file)));
 }
@@ -216,21 +157,11 @@ fn a_double_fork_with_setsid_and_an_empty_environment_does_not_escape() {
          while [ ! -s {0} ]; do sleep 0.01; done; sleep 300",
         file.display()
     );
-    let server = sh(&script)
-        .grace(Duration::from_millis(100))
-        .start()
-        .unwrap();
+    let server = sh(&script).grace(Duration::from_millis(100)).start().unwrap();
     let escapee = pid_in(&file);
     assert!(is_alive(escapee));
-    assert_ne!(
-        tree::read(escapee).unwrap().session,
-        server.pid().unwrap(),
-        "it did leave the session"
-    );
-    assert!(
-        server.tree().iter().any(|p| p.pid == escapee),
-        "but not the tree"
-    );
+    assert_ne!(tree::read(escapee).unwrap().session, server.pid().unwrap(), "it did leave the session");
+    assert!(server.tree().iter().any(|p| p.pid == escapee), "but not the tree");
     server.stop();
     assert!(!is_alive(escapee));
 }
@@ -239,9 +170,7 @@ fn a_double_fork_with_setsid_and_an_empty_environment_does_not_escape() {
 fn dropping_the_handle_ends_the_tree() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
-    let server = sh(&format!("sleep 300 & echo $! > {}; wait", file.display()))
-        .start()
-        .unwrap();
+    let server = sh(&format!("sleep 300 & echo $! > {}; wait", file.display())).start().unwrap();
     let (child, server_pid) = (pid_in(&file), server.pid().unwrap());
     drop(server);
     assert!(!is_alive(child) && !is_alive(server_pid));
@@ -264,8 +193,7 @@ fn a_killed_warden_is_told_and_its_tree_is_swept() {
 #[test]
 fn when_the_harness_is_killed_nothing_of_its_tree_survives() {
     const ROLE: &str = "HARNESS_TEST_PLAYS_THE_HARNESS";
-    const THIS: &str =
-        "os::process::tests::when_the_harness_is_killed_nothing_of_its_tree_survives";
+    const THIS: &str = "os::process::tests::when_the_harness_is_killed_nothing_of_its_tree_survives";
     if let Some(file) = std::env::var_os(ROLE) {
         let file = Path::new(&file).display().to_string();
         let script = format!("setsid /bin/sleep 300 & echo $! > {file}; wait");
@@ -288,26 +216,19 @@ fn when_the_harness_is_killed_nothing_of_its_tree_survives() {
     harness.wait().unwrap();
     let until = Instant::now() + Duration::from_secs(3);
     while is_alive(victim) {
-        assert!(
-            Instant::now() < until,
-            "the server's child outlived the harness"
-        );
+        assert!(Instant::now() < until, "the server's child outlived the harness");
         thread::sleep(Duration::from_millis(10));
     }
 }
 
 #[test]
 fn a_fork_bomb_is_stopped_by_the_limit_on_processes() {
-    let limits = Limits {
-        processes: Some(40),
-        ..Limits::default()
-    };
+    let limits = Limits { processes: Some(40), ..Limits::default() };
     let bomb = sh("bomb() { while :; do sleep 300 & done; }; bomb").limits(limits);
     let done = bomb.run(LONG, &never()).unwrap();
     // Root is exempt from RLIMIT_NPROC and ends here; another user's fork may fail first, which ends the shell.
     assert!(
-        matches!(done.ended, Ended::TooManyProcesses(n) if n > 40)
-            || matches!(done.ended, Ended::Exit(_)),
+        matches!(done.ended, Ended::TooManyProcesses(n) if n > 40) || matches!(done.ended, Ended::Exit(_)),
         "{done:?}"
     );
     assert!(done.duration < Duration::from_secs(10));
@@ -316,38 +237,22 @@ fn a_fork_bomb_is_stopped_by_the_limit_on_processes() {
 #[test]
 fn memory_beyond_the_limit_ends_the_tree_or_fails_the_allocation() {
     let eat = "x=a; while :; do x=$x$x; done";
-    let tree = Limits {
-        memory: Some(100 << 20),
-        ..Limits::default()
-    };
+    let tree = Limits { memory: Some(100 << 20), ..Limits::default() };
     let done = sh(eat).limits(tree).run(LONG, &never()).unwrap();
-    assert!(
-        matches!(done.ended, Ended::TooMuchMemory(n) if n > 100 << 20),
-        "{done:?}"
-    );
-    let each = Limits {
-        address_space: Some(100 << 20),
-        ..Limits::default()
-    };
+    assert!(matches!(done.ended, Ended::TooMuchMemory(n) if n > 100 << 20), "{done:?}");
+    let each = Limits { address_space: Some(100 << 20), ..Limits::default() };
     let done = sh(eat).limits(each).run(LONG, &never()).unwrap();
-    assert!(
-        !done.succeeded() && done.ended != Ended::TimedOut,
-        "{done:?}"
-    );
+    assert!(!done.succeeded() && done.ended != Ended::TimedOut, "{done:?}");
 }
 
 #[test]
 fn a_file_beyond_the_limit_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("big");
-    let limits = Limits {
-        file_size: Some(100_000),
-        ..Limits::default()
-    };
-    let done = Spawn::new("/bin/sh").arg("-c").arg(format!(
-        "exec /bin/dd if=/dev/zero of={} bs=1k count=1000",
-        file.display()
-    ));
+    let limits = Limits { file_size: Some(100_000), ..Limits::default() };
+    let done = Spawn::new("/bin/sh")
+        .arg("-c")
+        .arg(format!("exec /bin/dd if=/dev/zero of={} bs=1k count=1000", file.display()));
     let done = done.limits(limits).run(LONG, &never()).unwrap();
     assert_eq!(done.ended, Ended::Signal(libc::SIGXFSZ));
     assert_eq!(fs::metadata(file).unwrap().len(), 100_000);
@@ -356,15 +261,8 @@ fn a_file_beyond_the_limit_cannot_be_written() {
 #[test]
 fn a_command_runs_on_the_cpus_it_was_given() {
     let cpu = *crate::os::pin::allowed().unwrap().last().unwrap();
-    let server = Spawn::new("/bin/sleep")
-        .arg("300")
-        .cpus(&[cpu])
-        .start()
-        .unwrap();
-    assert_eq!(
-        crate::os::pin::affinity_of(server.pid().unwrap()).unwrap(),
-        vec![cpu]
-    );
+    let server = Spawn::new("/bin/sleep").arg("300").cpus(&[cpu]).start().unwrap();
+    assert_eq!(crate::os::pin::affinity_of(server.pid().unwrap()).unwrap(), vec![cpu]);
     assert_eq!(server.stop().ended, Ended::Stopped);
 }
 
@@ -372,15 +270,11 @@ fn a_command_runs_on_the_cpus_it_was_given() {
 fn many_at_once_do_not_hold_each_other_open() {
     let begin = Instant::now();
     let sleeper = Spawn::new("/bin/sleep").arg("20").start().unwrap();
-    let threads: Vec<_> = (0..8)
-        .map(|_| thread::spawn(|| sh("echo x").capture(10).run(LONG, &never()).unwrap()))
-        .collect();
+    let threads: Vec<_> =
+        (0..8).map(|_| thread::spawn(|| sh("echo x").capture(10).run(LONG, &never()).unwrap())).collect();
     for t in threads {
         let done = t.join().unwrap();
-        assert_eq!(
-            (done.ended, done.stdout.as_slice()),
-            (Ended::Exit(0), &b"x\n"[..])
-        );
+        assert_eq!((done.ended, done.stdout.as_slice()), (Ended::Exit(0), &b"x\n"[..]));
     }
     assert!(begin.elapsed() < Duration::from_secs(5));
     drop(sleeper);

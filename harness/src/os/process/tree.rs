@@ -68,19 +68,12 @@ pub fn peak_resident_kib(pid: i32) -> Option<u64> {
 pub fn threads_of_user(uid: u32) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let owned = |pid: &i32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|m| m.uid() == uid);
-    numbers("/proc")
-        .into_iter()
-        .filter(owned)
-        .filter_map(read)
-        .map(|p| p.threads)
-        .sum()
+    numbers("/proc").into_iter().filter(owned).filter_map(read).map(|p| p.threads).sum()
 }
 
 fn numbers(folder: &str) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter_map(|e| e.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The name (second field) may hold spaces and brackets, so fields are counted from the last bracket.
@@ -118,13 +111,9 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_and_spaces_does_not_shift_the_fields() {
-        let tail =
-            "S 7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 555 1000 2 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0";
+        let tail = "S 7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 555 1000 2 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0";
         let p = parse(42, &format!("42 (a) b (c) {tail}")).unwrap();
-        assert_eq!(
-            (p.parent, p.session, p.threads, p.started, p.cpu),
-            (7, 9, 3, 555, 1)
-        );
+        assert_eq!((p.parent, p.session, p.threads, p.started, p.cpu), (7, 9, 3, 555, 1));
         assert_eq!(parse(42, "42 (x"), None);
         assert_eq!(parse(42, "42 (x) S 7"), None);
     }

@@ -39,12 +39,7 @@ pub(super) unsafe fn keep(child: libc::pid_t, control: libc::c_int) -> ! {
     close_all_but(control);
     report(control, STARTED, child, 0);
     let signals = child_signals();
-    let mut state = Watch {
-        child,
-        status: 0,
-        ended: false,
-        killed: 0,
-    };
+    let mut state = Watch { child, status: 0, ended: false, killed: 0 };
     let mut kill_at: Option<i64> = None;
     loop {
         if !state.reap() || state.ended {
@@ -138,23 +133,11 @@ enum Woken {
 
 fn wait_for(control: libc::c_int, signals: libc::c_int, timeout: libc::c_int) -> Woken {
     let mut polls = [
-        libc::pollfd {
-            fd: control,
-            events: libc::POLLIN,
-            revents: 0,
-        },
-        libc::pollfd {
-            fd: signals,
-            events: libc::POLLIN,
-            revents: 0,
-        },
+        libc::pollfd { fd: control, events: libc::POLLIN, revents: 0 },
+        libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 },
     ];
     // Without a signalfd (the harness's limit on open files) the children are looked at ten times a second.
-    let timeout = if signals < 0 && !(0..100).contains(&timeout) {
-        100
-    } else {
-        timeout
-    };
+    let timeout = if signals < 0 && !(0..100).contains(&timeout) { 100 } else { timeout };
     // SAFETY: two pollfds, which outlive the call.
     unsafe { libc::poll(polls.as_mut_ptr(), 2, timeout) };
     if polls[1].revents != 0 {
@@ -167,14 +150,7 @@ fn wait_for(control: libc::c_int, signals: libc::c_int, timeout: libc::c_int) ->
     }
     let mut message: Stop = [0; 4];
     // SAFETY: the buffer has the size given.
-    let n = unsafe {
-        libc::recv(
-            control,
-            message.as_mut_ptr().cast(),
-            message.len(),
-            libc::MSG_DONTWAIT,
-        )
-    };
+    let n = unsafe { libc::recv(control, message.as_mut_ptr().cast(), message.len(), libc::MSG_DONTWAIT) };
     match n {
         4 => Woken::Stop(u32::from_le_bytes(message)),
         // The other end was closed: the harness is dead, or has let go.
@@ -190,14 +166,7 @@ fn report(control: libc::c_int, kind: i32, value: i32, killed: i32) {
         to.copy_from_slice(&part.to_le_bytes());
     }
     // SAFETY: the buffer has the size given; without a harness there is nobody to tell, hence no SIGPIPE and no check.
-    unsafe {
-        libc::send(
-            control,
-            message.as_ptr().cast(),
-            message.len(),
-            libc::MSG_NOSIGNAL,
-        )
-    };
+    unsafe { libc::send(control, message.as_ptr().cast(), message.len(), libc::MSG_NOSIGNAL) };
 }
 
 /// Pipes that the harness opened for others must not stay open in its copy: they would never end for their readers.
@@ -228,10 +197,7 @@ fn child_signals() -> libc::c_int {
 }
 
 fn now_ms() -> i64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` outlives the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec * 1000 + now.tv_nsec / 1_000_000
@@ -242,26 +208,14 @@ fn each_child(mut f: impl FnMut(libc::pid_t)) {
     // SAFETY: takes nothing and cannot fail.
     let me = unsafe { libc::getpid() };
     // SAFETY: a constant, terminated string.
-    let folder = unsafe {
-        libc::open(
-            c"/proc".as_ptr(),
-            libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC,
-        )
-    };
+    let folder = unsafe { libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
     if folder < 0 {
         return;
     }
     let mut entries = [0u8; 8192];
     loop {
         // SAFETY: the buffer has the size given.
-        let n = unsafe {
-            libc::syscall(
-                libc::SYS_getdents64,
-                folder,
-                entries.as_mut_ptr(),
-                entries.len(),
-            )
-        };
+        let n = unsafe { libc::syscall(libc::SYS_getdents64, folder, entries.as_mut_ptr(), entries.len()) };
         if n <= 0 {
             break;
         }
@@ -291,9 +245,7 @@ fn number(name: &[u8]) -> Option<libc::pid_t> {
             return None;
         }
         any = true;
-        value = value
-            .wrapping_mul(10)
-            .wrapping_add(libc::pid_t::from(c - b'0'));
+        value = value.wrapping_mul(10).wrapping_add(libc::pid_t::from(c - b'0'));
     }
     any.then_some(value)
 }
@@ -311,8 +263,7 @@ fn parent_of(folder: libc::c_int, pid: libc::pid_t) -> Option<libc::pid_t> {
     }
     let name = digits.get(first..)?;
     path.get_mut(..name.len())?.copy_from_slice(name);
-    path.get_mut(name.len()..name.len() + 6)?
-        .copy_from_slice(b"/stat\0");
+    path.get_mut(name.len()..name.len() + 6)?.copy_from_slice(b"/stat\0");
     let path = CStr::from_bytes_until_nul(&path).ok()?;
     let mut text = [0u8; 512];
     // SAFETY: a terminated string, a buffer of the size given, and a descriptor opened here.
@@ -340,12 +291,7 @@ mod tests {
     #[test]
     fn a_parent_is_read_without_the_heap() {
         // SAFETY: a constant, terminated string.
-        let folder = unsafe {
-            libc::open(
-                c"/proc".as_ptr(),
-                libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC,
-            )
-        };
+        let folder = unsafe { libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
         let parent = parent_of(folder, std::process::id() as i32);
         assert_eq!(parent, Some(std::os::unix::process::parent_id() as i32));
         assert_eq!(parent_of(folder, i32::MAX), None);
