@@ -2,7 +2,12 @@
 
 pub mod budget;
 pub mod decide;
+pub mod doubts;
+pub mod fence;
+pub mod hypothesis;
+pub mod manifest;
 pub mod outcome;
 pub mod record;
 pub mod sample;
+pub mod schedule;
 pub mod statistics;
