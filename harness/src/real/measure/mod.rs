@@ -13,7 +13,7 @@ use loadgen::dataset::DataSet;
 use loadgen::plan::Plan;
 use loadgen::workload::Workload;
 
-use crate::data::definition::MeterChoice;
+use crate::data::definition::MeterKind;
 use crate::judge::sample::Counted;
 
 /// Why there is no sample.
@@ -73,17 +73,17 @@ pub trait Meter: Send + Sync {
 ///
 /// # Errors
 /// When the wanted meter cannot be had: what was tried and what to install or set.
-pub fn choose(choice: MeterChoice, root: &Path, cache: &Path, limits: perf::Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
+pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: perf::Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
     let vm = |say: &mut dyn FnMut(&str)| -> Result<Box<dyn Meter>> {
         Ok(Box::new(vm::VmMeter::prepare(root, cache, say).context("the emulated machine is not ready")?))
     };
     match choice {
-        MeterChoice::Vm => vm(say),
-        MeterChoice::Perf => match perf::Native::prepare(limits) {
+        MeterKind::Vm => vm(say),
+        MeterKind::Perf => match perf::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),
             Err(error) => bail!("the hardware counter cannot be used: {error}. Set meter = \"vm\" in runs.toml to count in the emulated machine"),
         },
-        MeterChoice::Auto => match perf::Native::prepare(limits) {
+        MeterKind::Auto => match perf::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),
             Err(error) => {
                 say(&format!("meter: vm (no hardware counter: {error})"));

@@ -11,6 +11,7 @@ use loadgen::workload::Workload;
 use super::samples::Samples;
 use super::{Fault, Load, Meter};
 use crate::judge::sample::{Counted, Pair};
+use crate::judge::schedule::{Order, Turn};
 
 /// An unsound sample is taken again so many times before the attempt ends.
 const RETRIES: usize = 2;
@@ -37,24 +38,26 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One pair a seed, with both profiles; `challenger_first[i]` says who of the i-th pair goes first (it matters on a
-    /// meter that drifts).
+    /// One pair a turn, with both profiles. Who goes first matters on a meter that drifts.
     ///
     /// # Errors
     /// The first fault, the challenger's before the champion's. A fault of the champion is the harness's own: it was
     /// sound when it was promoted.
-    pub fn pairs(&self, champion: Server, challenger: Server, seeds: &[u64], challenger_first: &[bool]) -> Result<Vec<(Counted, Counted)>, Fault> {
+    pub fn pairs(&self, champion: Server, challenger: Server, turns: &[Turn]) -> Result<Vec<(Counted, Counted)>, Fault> {
         let mut jobs = Vec::new();
-        for (seed, first) in seeds.iter().zip(challenger_first) {
-            let both = [(challenger, *seed), (champion, *seed)];
-            jobs.extend(if *first { both } else { [both[1], both[0]] });
+        for turn in turns {
+            let (first, second) = match turn.order {
+                Order::ChampionFirst => (champion, challenger),
+                Order::ChallengerFirst => (challenger, champion),
+            };
+            jobs.extend([(first, turn.seed), (second, turn.seed)]);
         }
         let mut done = self.count(&jobs);
         let mut take = |server: Server, seed: u64| done.remove(&(server.sha256.to_owned(), seed));
         let mut pairs = Vec::new();
-        for seed in seeds {
-            let challenger = take(challenger, *seed).unwrap_or(Err(Fault::Interrupted))?;
-            let champion = match take(champion, *seed).unwrap_or(Err(Fault::Interrupted)) {
+        for turn in turns {
+            let challenger = take(challenger, turn.seed).unwrap_or(Err(Fault::Interrupted))?;
+            let champion = match take(champion, turn.seed).unwrap_or(Err(Fault::Interrupted)) {
                 Ok(counted) => counted,
                 Err(Fault::Invalid(reason)) => {
                     return Err(Fault::Own(anyhow::anyhow!("the champion, sound when it was promoted, is now invalid: {reason}")));

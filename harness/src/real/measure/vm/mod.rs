@@ -58,25 +58,6 @@ pub struct Job<'a> {
     pub gate: bool,
 }
 
-/// Why there is no sample.
-#[derive(Debug)]
-pub enum Fault {
-    /// The candidate's: wrong bytes, lost answers, an exit, a port never listened on, no end.
-    Invalid(String),
-    /// The count cannot be believed.
-    Unsound(String),
-    /// The stop flag was set.
-    Interrupted,
-    /// Ours.
-    Own(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Fault {
-    fn from(e: E) -> Fault {
-        Fault::Own(e.into())
-    }
-}
-
 /// The emulated meter, ready: fetched, built, booted and tested.
 #[derive(Debug)]
 pub struct VmMeter {
