@@ -41,7 +41,7 @@ fn nonces_come_back_escaped_as_published() {
 fn the_object_counts_and_not_what_looks_like_it() {
     let server = Server::start();
     for body in [
-        format!(r#"{{"login":"bob","login":"ann","password":"Aa1","nonce":"n"}}"#),
+        r#"{"login":"bob","login":"ann","password":"Aa1","nonce":"n"}"#.to_owned(),
         format!(r#"{{{ANN},"login":null,"nonce":"n"}}"#),
         format!(r#"{{"a":{{"login":"bob"}},{ANN},"nonce":"n"}}"#),
         format!(r#" {{ "x" : [ 1e999 , -0.5E-3 , true , null ] , {ANN} , "nonce" : "\u006e" }} "#),

@@ -58,7 +58,7 @@ fn a_port_that_is_taken_is_named_even_by_a_server_of_the_same_kind() {
 #[test]
 fn out_of_descriptors_the_server_neither_spins_nor_forgets_to_accept() {
     let data = fixture();
-    let server = Server::spawn(program(&data.path().to_owned()).args(["--port", "0", "--workers", "1"]), data);
+    let server = Server::spawn(program(data.path()).args(["--port", "0", "--workers", "1"]), data);
     server.gives(&get("10.1.0.1", TA), &ok(UA));
     // Lowered from outside, for the server has raised it as far as it may.
     let pid = Pid::from_raw(server.pid() as i32);
