@@ -141,8 +141,11 @@ fn check_field(line: &[u8]) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
-    /// Body and what is behind it, fed `step` bytes at a time.
-    fn decode(text: &[u8], step: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>, Fault> {
+    /// A body and what is behind it.
+    type Decoded = (Vec<u8>, Vec<u8>);
+
+    /// What comes out of `text`, fed `step` bytes at a time.
+    fn decode(text: &[u8], step: usize) -> Result<Option<Decoded>, Fault> {
         let mut chunked = Chunked::default();
         let mut bytes = Vec::new();
         for part in text.chunks(step) {

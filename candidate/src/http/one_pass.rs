@@ -61,7 +61,7 @@ mod tests {
     /// The same head by httparse, whichever parser is in force.
     fn by_httparse(text: &str) -> Result<Head, Fault> {
         let end = text.find('\n').unwrap();
-        let line = line::parse(text[..end - 1].as_bytes())?;
+        let line = line::parse(&text.as_bytes()[..end - 1])?;
         head::assemble(text.as_bytes(), &line, &fields::parse(text.as_bytes(), end + 1)?)
     }
 

@@ -41,7 +41,8 @@ pub fn flatten(mut networks: Vec<Network>, nothing: u32) -> Vec<(u32, u32)> {
 
 /// Ends the open networks whose last address `is_over`, the innermost first.
 fn close(open: &mut Vec<Network>, ranges: &mut Ranges, nothing: u32, is_over: impl Fn(u32) -> bool) {
-    while let Some(inner) = open.pop_if(|inner| is_over(inner.last())) {
+    while let Some(inner) = open.last().copied().filter(|inner| is_over(inner.last())) {
+        open.pop();
         if let Some(next) = inner.last().checked_add(1) {
             ranges.start(next, open.last().map_or(nothing, |outer| outer.value));
         }
