@@ -2,7 +2,8 @@
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use loadgen::dataset::DataSet;
+use loadgen::cases::{CaseFilter, CommandServer, StartServer};
+use loadgen::dataset::{DataSet, fixture};
 use loadgen::drive::{Options, drive};
 use loadgen::plan::Plan;
 use loadgen::report::Report;
@@ -77,6 +78,21 @@ enum Verb {
         data: Option<PathBuf>,
         #[command(flatten)]
         how: How,
+    },
+    /// Run the contract's numbered cases against servers started for them
+    Cases {
+        /// A server's program, started as `PATH --data DIR --port P`
+        #[arg(long, value_name = "PATH")]
+        server: PathBuf,
+        /// Only these, such as 34,36-40
+        #[arg(long, value_name = "NUMBERS", default_value = "", hide_default_value = true)]
+        filter: String,
+        /// Also cases that take more than five seconds
+        #[arg(long)]
+        slow: bool,
+        /// Print the report as JSON on stdout
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -211,8 +227,47 @@ impl Cli {
                     (None, None) => unreachable!("clap asks for one of them"),
                 }
             }
+            Verb::Cases { server, filter, slow, json } => {
+                let filter = CaseFilter {
+                    slow,
+                    ..CaseFilter::parse(&filter).map_err(|why| anyhow::anyhow!("--filter: {why}"))?
+                };
+                cases(&server, &filter, json)
+            }
         }
     }
+}
+
+fn cases(server: &Path, filter: &CaseFilter, json: bool) -> anyhow::Result<bool> {
+    let server = CommandServer::new(server);
+    // A program that cannot start is this call's fault, not 400 failed cases.
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    fixture().write(folder.path())?;
+    drop(server.start(folder.path())?);
+    let mut say = |line: &str| {
+        if line.ends_with("FAILED") {
+            eprintln!("{line}");
+        }
+    };
+    let report = loadgen::cases::run(&server, filter, &mut say);
+    if json {
+        println!("{}", serde_json::to_string(&report)?);
+    } else {
+        for case in &report.failed {
+            println!("{} {}\n  expected {}\n  got      {}", case.number, case.name, case.expected, case.got);
+        }
+        println!(
+            "{} passed, {} failed, {} left out, {:.1} s",
+            report.passed,
+            report.failed.len(),
+            report.left_out,
+            report.seconds
+        );
+    }
+    if report.passed + report.failed.len() == 0 {
+        anyhow::bail!("no case has such a number");
+    }
+    Ok(report.failed.is_empty())
 }
 
 impl How {
@@ -226,7 +281,6 @@ impl How {
     }
 
     fn run(&self, plan: &Plan, set: &DataSet, server: &Path, gated: bool, data: Option<&Path>) -> anyhow::Result<bool> {
-        use loadgen::server::{CommandServer, StartServer};
         let own = tempfile::tempdir().context("cannot make a temporary folder")?;
         let folder = data.unwrap_or(own.path());
         set.write(folder)?;

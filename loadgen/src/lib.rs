@@ -4,6 +4,7 @@
 //! requests with their exact answers; [`drive::drive`] sends the plan and checks every byte. It imports no server: it
 //! meets them over a socket, and knows the right answers from its own oracle, [`model`].
 
+pub mod cases;
 pub mod chance;
 pub mod dataset;
 pub mod drive;

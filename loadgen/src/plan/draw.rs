@@ -281,7 +281,8 @@ impl Draw {
                 self.spoilt(right, Call::Patch(None))
             }
             Kind::PatchRefused => {
-                let key = self.tokens.forged(&mut self.chance, login, login);
+                let other = self.pool.admin(&mut self.chance).login;
+                let key = self.tokens.forged(&mut self.chance, login, &other);
                 let members = Members { name: Some(self.text()), ..Members::default() };
                 self.write(kind, "PATCH", Sender::at(home).with_bad(vec![key]), &members)
             }
