@@ -7,6 +7,8 @@ pub const SERVER: &str = "server";
 pub const SERVER_OUTPUT: &str = "server-output";
 /// `/proc/PID/status` of the server after the load.
 pub const SERVER_STATUS: &str = "server-status";
+/// `/proc/PID/smaps_rollup` of the server after the load: exact, where `status` is behind by up to 64 pages a thread.
+pub const SERVER_MEMORY: &str = "server-memory";
 /// `/proc/PID/maps` of the server after the load.
 pub const SERVER_MAPS: &str = "server-maps";
 /// How the load generator ended: `exited N`, `killed N`, `overtime` (out of guest time) or `unstartable WHY`.

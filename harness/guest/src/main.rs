@@ -8,9 +8,10 @@ mod selftest;
 
 use ports::Ports;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
+use vm_init::MARK_FINISH;
 use vm_init::answer::{self, section};
 use vm_init::job::{Job, Task};
-use vm_init::{MARK_FINISH, SERVER_PATH};
 
 fn main() {
     let sections = work().unwrap_or_else(|e| section(answer::FAULT, e.to_string().as_bytes()));
@@ -26,15 +27,15 @@ fn main() {
 
 fn work() -> io::Result<Vec<u8>> {
     machine::set_up()?;
-    let job = take_job()?;
-    match job.task {
+    let (task, gate) = take_job()?;
+    match task {
         Task::SelfTest => selftest::run().map(|()| Vec::new()),
-        Task::Measure => run::measure(job.gate),
+        Task::Measure => run::measure(gate),
     }
 }
 
 /// The snapshot is taken inside this function, between stopping the machine and asking for the job.
-fn take_job() -> io::Result<Job> {
+fn take_job() -> io::Result<(Task, bool)> {
     let symbols = machine::text_symbols()?;
     let ports = Ports::open()?;
     ports.send(&section(answer::SYMBOLS, symbols.as_bytes()));
@@ -43,16 +44,13 @@ fn take_job() -> io::Result<Job> {
     ports.stop_machine();
     let bytes = ports.job()?.ok_or_else(|| io::Error::other("the machine was given no job"))?;
     drop(ports);
-    let mut job = Job::decode(&bytes).map_err(io::Error::other)?;
-    drop(bytes);
-    for file in std::mem::take(&mut job.files) {
-        machine::create(&file.path, file.mode, &file.contents)?;
+    let job = Job::decode(&bytes).map_err(io::Error::other)?;
+    for file in &job.files {
+        machine::create(file.path, file.mode, file.contents)?;
     }
-    // The load generator's own files are for root's eyes.
     if job.task == Task::Measure {
-        use std::os::unix::fs::PermissionsExt;
+        // The load generator's own files are for root's eyes.
         std::fs::set_permissions("/job", std::fs::Permissions::from_mode(0o700))?;
-        debug_assert!(std::path::Path::new(SERVER_PATH).exists());
     }
-    Ok(job)
+    Ok((job.task, job.gate))
 }

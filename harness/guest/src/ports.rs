@@ -44,7 +44,7 @@ impl Ports {
     }
 
     /// The job's bytes, if this machine was given one.
-    pub fn job(&self) -> io::Result<Option<Vec<u8>>> {
+    pub fn job(&self) -> io::Result<Option<Pages>> {
         let Some((selector, size)) = self.find(JOB_FILE) else {
             return Ok(None);
         };
@@ -76,8 +76,7 @@ impl Ports {
                 return Err(io::Error::other(format!("fw_cfg {why} to read page {page} of the job")));
             }
         }
-        // SAFETY: the device has filled the first `size` bytes, and the buffer lives until the end of this function.
-        Ok(Some(unsafe { std::slice::from_raw_parts(buffer.page(0), size) }.to_vec()))
+        Ok(Some(buffer.of_size(size)))
     }
 
     /// Selector and size of a file in the device's directory.
@@ -138,10 +137,11 @@ fn physical(pagemap: &File, page: *const u8) -> io::Result<u64> {
     Ok(frame * PAGE as u64)
 }
 
-/// Pages that are in memory and stay where they are.
-struct Pages {
+/// Pages that are in memory and stay where they are, with something in them.
+pub struct Pages {
     at: *mut u8,
     size: usize,
+    used: usize,
 }
 
 impl Pages {
@@ -153,13 +153,28 @@ impl Pages {
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Pages { at: at.cast(), size })
+        Ok(Pages { at: at.cast(), size, used: 0 })
+    }
+
+    fn of_size(mut self, used: usize) -> Pages {
+        assert!(used <= self.size, "more than the buffer holds");
+        self.used = used;
+        self
     }
 
     fn page(&self, index: usize) -> *mut u8 {
         assert!(index * PAGE < self.size, "a page beyond the buffer");
         // SAFETY: inside the mapping, as just checked.
         unsafe { self.at.add(index * PAGE) }
+    }
+}
+
+impl std::ops::Deref for Pages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: mapped, and no longer written by the device when it is handed out.
+        unsafe { std::slice::from_raw_parts(self.at, self.used) }
     }
 }
 

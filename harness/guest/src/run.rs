@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use vm_init::answer::{self, section};
@@ -33,7 +34,7 @@ pub fn measure(gate: bool) -> io::Result<Vec<u8>> {
             return Ok(section(answer::SERVER, format!("unstartable {e}").as_bytes()));
         }
     };
-    let output = keep_output(&mut server)?;
+    let output = Output::keep(&mut server)?;
     let id = server.id();
     let mut sections = Vec::new();
     let mut fate = wait_until_listening(&mut server, &children)?;
@@ -43,14 +44,16 @@ pub fn measure(gate: bool) -> io::Result<Vec<u8>> {
         fate = server.try_wait()?.map(ended_how);
         sections.extend(section(answer::LOAD, ended.as_bytes()));
         sections.extend(load);
-        for (name, file) in [(answer::SERVER_STATUS, "status"), (answer::SERVER_MAPS, "maps")] {
-            // A server that is gone has neither; its fate says so.
+        let files =
+            [(answer::SERVER_STATUS, "status"), (answer::SERVER_MEMORY, "smaps_rollup"), (answer::SERVER_MAPS, "maps")];
+        for (name, file) in files {
+            // A server that is gone has none of these; its fate says so.
             sections.extend(section(name, &fs::read(format!("/proc/{id}/{file}")).unwrap_or_default()));
         }
     }
     machine::kill_server();
     sections.extend(section(answer::SERVER, fate.as_deref().unwrap_or("running").as_bytes()));
-    sections.extend(section(answer::SERVER_OUTPUT, &output.lock().expect("the reader does not panic")));
+    sections.extend(section(answer::SERVER_OUTPUT, &output.take()));
     Ok(sections)
 }
 
@@ -68,20 +71,35 @@ fn start_server() -> io::Result<Child> {
     Ok(child)
 }
 
-/// Reads the server's output for as long as there is any, so that it never blocks, and keeps the first of it.
-fn keep_output(server: &mut Child) -> io::Result<Arc<Mutex<Vec<u8>>>> {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let mut stream = server.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
-    let keep = Arc::clone(&kept);
-    std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
-        let mut chunk = [0; 4096];
-        while let Ok(n @ 1..) = stream.read(&mut chunk) {
-            let mut kept = keep.lock().expect("nobody panics with it");
-            let room = OUTPUT_LIMIT.saturating_sub(kept.len());
-            kept.extend_from_slice(&chunk[..n.min(room)]);
-        }
-    })?;
-    Ok(kept)
+/// The server's output, read for as long as there is any, so that the server never blocks on it; the first of it is kept.
+struct Output {
+    kept: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Output {
+    fn keep(server: &mut Child) -> io::Result<Output> {
+        let mut stream = server.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
+        let (kept, (tell_end, ended)) = (Arc::new(Mutex::new(Vec::new())), channel());
+        let keep = Arc::clone(&kept);
+        std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(n @ 1..) = stream.read(&mut chunk) {
+                let mut kept = keep.lock().expect("nobody panics with it");
+                let room = OUTPUT_LIMIT.saturating_sub(kept.len());
+                kept.extend_from_slice(&chunk[..n.min(room)]);
+            }
+            // Nobody listening is fine: the answer has then been sent without the rest.
+            let _ = tell_end.send(());
+        })?;
+        Ok(Output { kept, ended })
+    }
+
+    /// All of it, once everything that can write to it has been killed; bounded, in case something survives.
+    fn take(self) -> Vec<u8> {
+        let _ = self.ended.recv_timeout(Duration::from_secs(1));
+        std::mem::take(&mut *self.kept.lock().expect("the reader does not panic"))
+    }
 }
 
 /// `None` once the server listens, else how it failed to.

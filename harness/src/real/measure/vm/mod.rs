@@ -118,18 +118,20 @@ impl VmMeter {
     /// is one thread and disturbs no other.
     pub fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Counted, Fault> {
         let elf = read(job.server)?;
-        let file = |path: &str, mode, contents: Vec<u8>| job::File { path: path.to_owned(), mode, contents };
-        let mut files = vec![
-            file(SERVER_PATH, 0o755, elf.clone()),
-            file(LOADGEN_PATH, 0o755, read(&self.tools.loadgen)?),
-            file(PLAN_PATH, 0o600, job.plan.to_vec()),
-        ];
+        let loadgen = read(&self.tools.loadgen)?;
+        let mut data = Vec::new();
         for (name, contents) in job.data {
             let name = name.to_str().filter(|n| !n.starts_with('/') && !n.contains(".."));
             let name =
                 name.ok_or_else(|| anyhow!("a data file's name is absolute, not UTF-8 or leaves the data folder"))?;
-            files.push(file(&format!("{DATA_DIR}/{name}"), 0o644, contents.clone()));
+            data.push((format!("{DATA_DIR}/{name}"), contents));
         }
+        let mut files = vec![
+            job::File { path: SERVER_PATH, mode: 0o755, contents: profile::loaded_part(&elf) },
+            job::File { path: LOADGEN_PATH, mode: 0o755, contents: profile::loaded_part(&loadgen) },
+            job::File { path: PLAN_PATH, mode: 0o600, contents: job.plan },
+        ];
+        files.extend(data.iter().map(|(path, contents)| job::File { path, mode: 0o644, contents }));
         let input = job::Job { task: Task::Measure, gate: job.gate, files };
         let (sections, output) = self.run(&input, stop)?;
         verdict::Evidence { seed: job.seed, sections: &sections, output: &output, elf: &elf, kernel: &self.kernel }

@@ -61,6 +61,14 @@ impl Symbols {
     }
 }
 
+/// The part of an ELF file that is loaded: what lies behind (symbols, debugging information) need not go into the
+/// machine. What is no ELF is passed on whole, for the machine to refuse.
+pub fn loaded_part(elf: &[u8]) -> &[u8] {
+    let Ok(file) = object::File::parse(elf) else { return elf };
+    let end = file.segments().map(|s| s.file_range()).map(|(at, size)| at.saturating_add(size)).max();
+    end.and_then(|end| elf.get(..end as usize)).unwrap_or(elf)
+}
+
 /// Instructions per function on `cpu`, dearest first.
 pub fn profile(window: &[Block], cpu: usize, kernel: &Symbols, server: &Symbols) -> Vec<FunctionCost> {
     let mut costs: HashMap<(&str, Mode), u64> = HashMap::new();

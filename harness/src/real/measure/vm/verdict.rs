@@ -32,7 +32,26 @@ struct Report {
     seed: u64,
     window: Load,
     #[serde(default)]
-    errors: Vec<serde_json::Value>,
+    errors: Vec<WrongAnswer>,
+}
+
+#[derive(Deserialize)]
+struct WrongAnswer {
+    what: String,
+    kind: String,
+    part: String,
+    expected: String,
+    got: String,
+}
+
+impl Report {
+    fn summary(&self) -> String {
+        let Load { sent, wrong, lost, .. } = self.window;
+        let first = self.errors.first().map_or(String::new(), |e| {
+            format!("; the first: {} ({}, {}): expected `{}`, got `{}`", e.what, e.kind, e.part, e.expected, e.got)
+        });
+        format!("{wrong} wrong and {lost} lost answers of {sent} in the window{first}")
+    }
 }
 
 /// One machine's end, as found in its folder.
@@ -125,20 +144,10 @@ impl Evidence<'_> {
             "exited 0" => Ok(()),
             // Answers were wrong or missing: the report says which, unless a dead server is the better explanation.
             "exited 1" => {
-                let told = self.report().map(|r| {
-                    let errors: Vec<String> = r.errors.iter().take(3).map(|e| e.to_string()).collect();
-                    format!(
-                        "{} wrong and {} lost of {} in the window; {}",
-                        r.window.wrong,
-                        r.window.lost,
-                        r.window.sent,
-                        errors.join("; ")
-                    )
-                });
                 let ended = if server == "running" { String::new() } else { format!("the server {}: ", past(server)) };
                 Err(self.invalid(&format!(
                     "{ended}{}",
-                    told.unwrap_or_else(|_| self.text(answer::LOAD_ERRORS).unwrap_or_default())
+                    self.report().map_or_else(|_| self.text(answer::LOAD_ERRORS).unwrap_or_default(), |r| r.summary())
                 )))
             }
             "overtime" => Err(self.invalid("the answers took more than 30 s of guest time")),
@@ -157,10 +166,14 @@ impl Evidence<'_> {
         })
     }
 
+    /// The most the kernel has noted, or what is held at the end if that is more.
     fn peak_rss(&self) -> Option<u64> {
-        let status = self.text(answer::SERVER_STATUS)?;
-        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-        line.split_ascii_whitespace().next()?.parse().ok()
+        let kib = |section: &str, field: &str| {
+            let text = self.text(section)?;
+            let line = text.lines().find_map(|l| l.strip_prefix(field))?;
+            line.split_ascii_whitespace().next()?.parse::<u64>().ok()
+        };
+        kib(answer::SERVER_STATUS, "VmHWM:").max(kib(answer::SERVER_MEMORY, "Rss:"))
     }
 
     fn text(&self, name: &str) -> Option<String> {
