@@ -54,7 +54,8 @@ fn built(builder: &Builder, worktree: &Path) -> Binary {
 
 /// Whether an ELF file has a PT_INTERP segment, by its program headers.
 fn has_interpreter(elf: &[u8]) -> bool {
-    let number = |at: usize, bytes: usize| elf[at..at + bytes].iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b));
+    let number =
+        |at: usize, bytes: usize| elf[at..at + bytes].iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b));
     let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
     assert!(count > 0);
     (0..count).any(|n| number(table + n * size, 4) == 3)
