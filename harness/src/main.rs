@@ -1,2 +1,29 @@
-//! harness
-fn main() {}
+//! The harness: parse, dispatch, exit. What it does is in `search.rs` and `attempt.rs`.
+
+mod attempt;
+mod cli;
+mod data;
+mod exit;
+mod judge;
+mod lab;
+mod out;
+mod propose;
+mod search;
+#[cfg(test)]
+mod sim;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match Ok::<exit::Exit, anyhow::Error>(exit::Exit::Done) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            let usage = error.chain().any(|cause| cause.is::<exit::UsageError>());
+            if usage { exit::Exit::Usage.into() } else { exit::Exit::Failed.into() }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The other page: one attempt from proposal to outcome. Screen, build, validate, measure, decide; the first failure
+//! ends it. A candidate's failure is a value; an error here means the harness itself broke.
+
+use crate::judge::decide::{self, Confirming, Screening};
+use crate::judge::outcome::{Decision, Outcome, Phase};
+use crate::judge::record::Record;
+use crate::lab::{Attempt, Lab, Phased, Stage, Stop};
+use crate::out::Watch;
+
+/// Take one opened attempt through all phases.
+///
+/// # Errors
+/// Only the harness's own failures; whatever the candidate did is in the record's outcome.
+pub fn evaluate(lab: &mut dyn Lab, attempt: &mut Attempt, watch: &mut dyn Watch) -> anyhow::Result<Record> {
+    let mut record = Record::opened(attempt.number, &attempt.parent, &attempt.proposal.hypothesis, attempt.proposal.changed.clone());
+    let outcome = match phases(lab, attempt, &mut record, watch) {
+        Ok(decision) => Outcome::from(decision),
+        Err(Stop::Ended(outcome)) => outcome,
+        Err(Stop::Own(error)) => return Err(error),
+    };
+    record.end(outcome, lab.elapsed());
+    Ok(record)
+}
+
+fn phases(lab: &mut dyn Lab, attempt: &mut Attempt, record: &mut Record, watch: &mut dyn Watch) -> Phased<Decision> {
+    enter(lab, record, watch, Phase::Screen);
+    lab.screen(attempt)?;
+    record.commit.clone_from(&attempt.commit);
+
+    enter(lab, record, watch, Phase::Build);
+    let binary = lab.build(attempt)?;
+    record.binary = Some(binary.sha256.clone());
+
+    enter(lab, record, watch, Phase::Validate);
+    lab.validate(attempt, &binary)?;
+
+    enter(lab, record, watch, Phase::Measure);
+    let (rule, noise) = (lab.rule(), lab.noise());
+    record.screen = lab.measure(attempt, &binary, Stage::Screen { pairs: rule.screen_pairs })?;
+    let screened = match decide::screen(&rule, &record.screen, &noise) {
+        Screening::Stop(decision) => return Ok(decision),
+        Screening::Confirm(estimate) => estimate,
+    };
+    // The screen's estimate is biased upwards by having been selected: only fresh pairs count from here on.
+    let mut look = 0;
+    loop {
+        let wanted = rule.looks[look] - record.confirm.len();
+        record.confirm.extend(lab.measure(attempt, &binary, Stage::Confirm { look, pairs: wanted })?);
+        match decide::confirm(&rule, &record.confirm, look, &noise) {
+            Confirming::More(_) => look += 1,
+            Confirming::Done(decision) => {
+                enter(lab, record, watch, Phase::Decide);
+                return Ok(decision.after_screen(screened));
+            }
+        }
+    }
+}
+
+fn enter(lab: &dyn Lab, record: &mut Record, watch: &mut dyn Watch, phase: Phase) {
+    record.enter(phase, lab.elapsed());
+    watch.phase(record.attempt, phase);
+}

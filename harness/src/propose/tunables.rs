@@ -1,0 +1,142 @@
+//! Explores the declared knobs: every choice alone first, then all that paid off together, then what failed before
+//! once more against the new champion. Never the same tree twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::knobs::{self, Assignment, Knob};
+use super::{Context, Edit, Proposal, Proposer};
+use crate::judge::outcome::Outcome;
+use crate::judge::record::{Changed, Past};
+
+/// The proposer `tunables`. It has no state of its own: the run's past is all it goes by, so it goes on after a
+/// restart where it stopped.
+#[derive(Debug, Default)]
+pub struct Tunables;
+
+impl Proposer for Tunables {
+    fn propose(&mut self, context: &Context) -> Result<Option<Proposal>> {
+        let place = context.tunables_path.display();
+        let knobs = knobs::parse(&context.tunables).with_context(|| format!("reading the tunables of {place} in the champion"))?;
+        if knobs.is_empty() {
+            bail!("{place} declares no tunables: the proposer `tunables` needs at least one constant under a `/// choices: A | B` line");
+        }
+        let now = knobs::assignment(&knobs);
+        let tried = Tried::of(&context.past);
+
+        let next = untried_alone(&knobs, &now, &tried)
+            .or_else(|| paid_off_together(&now, &tried))
+            .or_else(|| once_more(&knobs, &now, &tried));
+        Ok(next.map(|(set, why)| proposal(context, &now, set, &why)))
+    }
+}
+
+type Step = (Assignment, String);
+
+/// What the run has tried so far.
+struct Tried {
+    /// Whole assignments: the trees.
+    trees: BTreeSet<Assignment>,
+    /// For each single (knob, value): its last effect, `None` if it failed before it was measured.
+    alone: BTreeMap<(String, String), Option<f64>>,
+    /// Singles that were provably better than the champion they met, but below the threshold.
+    paid_off: BTreeMap<(String, String), f64>,
+}
+
+impl Tried {
+    fn of(past: &[Past]) -> Self {
+        let mut tried = Tried { trees: BTreeSet::new(), alone: BTreeMap::new(), paid_off: BTreeMap::new() };
+        for past in past {
+            let Changed::Tunables { set, assignment } = &past.changed else { continue };
+            if matches!(past.outcome, Outcome::Interrupted { .. }) {
+                continue; // it was never judged: try it again
+            }
+            tried.trees.insert(assignment.clone());
+            let mut settings = set.iter();
+            let (Some((knob, value)), None) = (settings.next(), settings.next()) else { continue };
+            let key = (knob.clone(), value.clone());
+            tried.alone.insert(key.clone(), past.effect());
+            match past.outcome {
+                Outcome::Banked { .. } => tried.paid_off.insert(key, past.effect().unwrap_or(0.0)),
+                _ => tried.paid_off.remove(&key),
+            };
+        }
+        tried
+    }
+
+    fn is_new(&self, now: &Assignment, set: &Assignment) -> bool {
+        let mut tree = now.clone();
+        tree.extend(set.clone());
+        tree != *now && !self.trees.contains(&tree)
+    }
+}
+
+fn singles<'a>(knobs: &'a [Knob]) -> impl Iterator<Item = (&'a Knob, &'a String)> {
+    // First choices of all knobs before second choices of any: breadth finds the large gains early.
+    let most = knobs.iter().map(|knob| knob.choices.len()).max().unwrap_or(0);
+    (0..most).flat_map(move |rank| {
+        knobs.iter().filter_map(move |knob| {
+            let others: Vec<&String> = knob.choices.iter().filter(|choice| **choice != knob.value).collect();
+            others.get(rank).map(|choice| (knob, *choice))
+        })
+    })
+}
+
+fn one(knob: &Knob, value: &str) -> Assignment {
+    Assignment::from([(knob.name.clone(), value.to_owned())])
+}
+
+fn untried_alone(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
+    singles(knobs)
+        .filter(|(knob, value)| !tried.alone.contains_key(&(knob.name.clone(), (*value).clone())))
+        .find(|(knob, value)| tried.is_new(now, &one(knob, value)))
+        .map(|(knob, value)| (one(knob, value), format!("{} Setting {} from {} to {value} alone.", knob.meaning, knob.name, knob.value)))
+}
+
+fn paid_off_together(now: &Assignment, tried: &Tried) -> Option<Step> {
+    let mut best: BTreeMap<&String, (&String, f64)> = BTreeMap::new();
+    for ((knob, value), effect) in &tried.paid_off {
+        if now.get(knob).is_none_or(|current| current == value) {
+            continue; // no longer declared, or already the champion's
+        }
+        let entry = best.entry(knob).or_insert((value, *effect));
+        if *effect > entry.1 {
+            *entry = (value, *effect);
+        }
+    }
+    if best.len() < 2 {
+        return None;
+    }
+    let set: Assignment = best.iter().map(|(knob, (value, _))| ((*knob).clone(), (*value).clone())).collect();
+    tried.is_new(now, &set).then(|| {
+        let sum: f64 = best.values().map(|(_, effect)| effect).sum();
+        let why = format!("Each of these {} settings alone was provably better but below the threshold; together they might gain {:.1}%.", set.len(), sum.exp_m1() * 100.0);
+        (set, why)
+    })
+}
+
+fn once_more(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
+    let mut again: Vec<(&Knob, &String, f64)> = singles(knobs)
+        .filter_map(|(knob, value)| {
+            let effect = (*tried.alone.get(&(knob.name.clone(), value.clone()))?)?;
+            tried.is_new(now, &one(knob, value)).then_some((knob, value, effect))
+        })
+        .collect();
+    again.sort_by(|a, b| b.2.total_cmp(&a.2));
+    again.first().map(|(knob, value, effect)| {
+        let why = format!("{} was {:+.2}% against an earlier champion; the champion has changed since, so {value} may pay now.", knob.name, effect.exp_m1() * 100.0);
+        (one(knob, value), why)
+    })
+}
+
+fn proposal(context: &Context, now: &Assignment, set: Assignment, why: &str) -> Proposal {
+    let contents = knobs::set(&context.tunables, &set);
+    let mut assignment = now.clone();
+    assignment.extend(set.clone());
+    Proposal {
+        hypothesis: why.to_owned(),
+        changed: Changed::Tunables { set, assignment },
+        edit: Edit::Write { path: context.tunables_path.clone(), contents },
+    }
+}

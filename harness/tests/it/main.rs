@@ -1,0 +1,3 @@
+//! The harness from outside: its layers, its command line, its meter, and one real search.
+
+mod layers;
