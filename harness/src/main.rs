@@ -2,6 +2,7 @@
 
 mod attempt;
 mod cli;
+mod data;
 mod exit;
 mod judge;
 mod lab;

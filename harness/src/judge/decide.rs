@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Decision, Verdict};
 use super::sample::Pair;
-use super::statistics::{
-    Estimate, Noise, estimate, fewer_instructions, from_score_gain, half_width, score_gain,
-};
+use super::statistics::{Estimate, Noise, estimate, fewer_instructions, from_score_gain, half_width, score_gain};
 
 /// By what a gain must clear the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +58,7 @@ impl Rule {
     /// The rule with looks for a meter whose counts vary from window to window (`perf`).
     #[must_use]
     pub fn for_noisy_meter(self) -> Self {
-        Rule {
-            looks: vec![6, 12, 24],
-            ..self
-        }
+        Rule { looks: vec![6, 12, 24], ..self }
     }
 
     /// The threshold on the scale of `d`.
@@ -107,12 +102,7 @@ pub fn screen(rule: &Rule, pairs: &[Pair], noise: &Noise) -> Screening {
     }
     if estimate.ucb < rule.tau() && estimate.lcb <= estimate.floor {
         let note = format!("stopped at the screen: {}", below(rule, &estimate));
-        return Screening::Stop(Decision {
-            verdict: Verdict::Reject,
-            estimate,
-            screen: None,
-            note,
-        });
+        return Screening::Stop(Decision { verdict: Verdict::Reject, estimate, screen: None, note });
     }
     Screening::Confirm(estimate)
 }
@@ -129,12 +119,7 @@ pub fn confirm(rule: &Rule, pairs: &[Pair], look: usize, noise: &Noise) -> Confi
     }) else {
         return Confirming::More(rule.looks[look + 1].saturating_sub(pairs.len()));
     };
-    Confirming::Done(Decision {
-        verdict,
-        estimate,
-        screen: None,
-        note,
-    })
+    Confirming::Done(Decision { verdict, estimate, screen: None, note })
 }
 
 fn of(pairs: &[Pair], noise: &Noise, alpha: f64) -> Estimate {
@@ -174,64 +159,31 @@ fn by_interval(rule: &Rule, e: &Estimate, look: usize) -> Option<(Verdict, Strin
     if real && (e.ucb < tau || rule.is_last(look)) {
         return Some((
             Verdict::Bank,
-            format!(
-                "{}: a real gain, but not for certain {}",
-                saves(e.mean),
-                threshold(rule)
-            ),
+            format!("{}: a real gain, but not for certain {}", saves(e.mean), threshold(rule)),
         ));
     }
-    rule.is_last(look)
-        .then(|| (Verdict::Undecided, undecided(rule, e)))
+    rule.is_last(look).then(|| (Verdict::Undecided, undecided(rule, e)))
 }
 
 fn by_point(rule: &Rule, e: &Estimate) -> (Verdict, String) {
     if e.mean > rule.tau() {
         return (
             Verdict::Promote,
-            format!(
-                "{}: the mean is above {} (by = \"point\": not proven)",
-                saves(e.mean),
-                threshold(rule)
-            ),
+            format!("{}: the mean is above {} (by = \"point\": not proven)", saves(e.mean), threshold(rule)),
         );
     }
-    let verdict = if e.lcb > e.floor {
-        Verdict::Bank
-    } else {
-        Verdict::Reject
-    };
-    (
-        verdict,
-        format!(
-            "{}: the mean is not above {}",
-            saves(e.mean),
-            threshold(rule)
-        ),
-    )
+    let verdict = if e.lcb > e.floor { Verdict::Bank } else { Verdict::Reject };
+    (verdict, format!("{}: the mean is not above {}", saves(e.mean), threshold(rule)))
 }
 
 fn below(rule: &Rule, e: &Estimate) -> String {
-    format!(
-        "{}; at most {}, the threshold is {}",
-        saves(e.mean),
-        percent(e.ucb),
-        threshold(rule)
-    )
+    format!("{}; at most {}, the threshold is {}", saves(e.mean), percent(e.ucb), threshold(rule))
 }
 
 fn undecided(rule: &Rule, e: &Estimate) -> String {
-    let range = format!(
-        "undecided after {} pairs: between {} and {}",
-        e.pairs,
-        percent(e.lcb),
-        percent(e.ucb)
-    );
+    let range = format!("undecided after {} pairs: between {} and {}", e.pairs, percent(e.lcb), percent(e.ucb));
     match pairs_needed(rule, e) {
-        Some(n) => format!(
-            "{range}; at this spread it would take about {} more",
-            n.saturating_sub(e.pairs)
-        ),
+        Some(n) => format!("{range}; at this spread it would take about {} more", n.saturating_sub(e.pairs)),
         None => format!("{range}; the mean is too near a bound for any number of pairs to tell"),
     }
 }
@@ -254,22 +206,14 @@ pub fn pairs_needed(rule: &Rule, e: &Estimate) -> Option<usize> {
     }
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if enough(&middle) {
-            high = middle
-        } else {
-            low = middle
-        }
+        if enough(&middle) { high = middle } else { low = middle }
     }
     Some(high)
 }
 
 fn saves(d: f64) -> String {
     let fewer = fewer_instructions(d) * 100.0;
-    if fewer < 0.0 {
-        format!("{:.2}% more instructions", -fewer)
-    } else {
-        format!("{fewer:.2}% fewer instructions")
-    }
+    if fewer < 0.0 { format!("{:.2}% more instructions", -fewer) } else { format!("{fewer:.2}% fewer instructions") }
 }
 
 fn percent(d: f64) -> String {
@@ -280,5 +224,7 @@ fn threshold(rule: &Rule) -> String {
     format!("+{:.2}%", rule.gain * 100.0)
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -86,7 +86,10 @@ impl fmt::Display for Doubt {
                 write!(f, "the counter ran for {running} ns of {enabled} ns: it shared its hardware with another")
             }
             Doubt::OffCore { tasks, cores } => {
-                write!(f, "work off the counted core: the server's tasks retired {tasks} instructions, the counted cores {cores}")
+                write!(
+                    f,
+                    "work off the counted core: the server's tasks retired {tasks} instructions, the counted cores {cores}"
+                )
             }
             Doubt::ForeignTask { instructions } => {
                 write!(f, "a task that is not the server's retired {instructions} instructions on the counted core")
@@ -106,7 +109,10 @@ impl fmt::Display for Doubt {
                     Where::LoadCpu => "instructions on the load generator's CPU",
                     Where::RepIterations => "iterations of string instructions",
                 };
-                write!(f, "the work was moved, not saved: {saved:.1} fewer instructions a request, {grown:.1} more {place}")
+                write!(
+                    f,
+                    "the work was moved, not saved: {saved:.1} fewer instructions a request, {grown:.1} more {place}"
+                )
             }
         }
     }
@@ -121,7 +127,9 @@ impl Doubt {
                 "stop other profilers; if the NMI watchdog holds a counter, `sysctl kernel.nmi_watchdog=0`; or use the meter `vm`"
             }
             Doubt::OffCore { .. } => "the candidate must do its work in its own process on the CPU it was pinned to",
-            Doubt::ForeignTask { .. } => "free the core (boot with isolcpus, move other work away), or use the meter `vm`",
+            Doubt::ForeignTask { .. } => {
+                "free the core (boot with isolcpus, move other work away), or use the meter `vm`"
+            }
             Doubt::Marker => "remove the marker instruction from the candidate; only the load generator may execute it",
             Doubt::Ledger { .. } => "a fault of the harness: keep the attempt's folder and report it",
             Doubt::NothingCounted => "run `harness doctor`: the server may not run on the counted CPU",
@@ -138,7 +146,9 @@ pub fn invalid(sample: &Sample) -> Option<String> {
         (0, 0) => None,
         (wrong, 0) => Some(format!("{wrong} of {} answers were wrong (seed {})", load.sent, sample.seed)),
         (0, lost) => Some(format!("{lost} of {} requests got no answer (seed {})", load.sent, sample.seed)),
-        (wrong, lost) => Some(format!("{wrong} of {} answers were wrong and {lost} missing (seed {})", load.sent, sample.seed)),
+        (wrong, lost) => {
+            Some(format!("{wrong} of {} answers were wrong and {lost} missing (seed {})", load.sent, sample.seed))
+        }
     }
 }
 
@@ -190,7 +200,13 @@ mod tests {
 
     fn sample(total: u64) -> Sample {
         let side = Side { load_cpu: Some((4_000_000, 6_000_000)), rep_iterations: Some(1_000_000), ..Side::default() };
-        Sample { seed: 7, user: total / 2, kernel: total / 2, load: Load { sent: 1_000, verified: 1_000, wrong: 0, lost: 0 }, side }
+        Sample {
+            seed: 7,
+            user: total / 2,
+            kernel: total / 2,
+            load: Load { sent: 1_000, verified: 1_000, wrong: 0, lost: 0 },
+            side,
+        }
     }
 
     fn pair(champion: Sample, challenger: Sample) -> Pair {
@@ -206,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_wrong_or_lost_answer_is_invalid_and_says_how_many() {
-        let with = |wrong, lost| Sample { load: Load { sent: 10, verified: 10 - wrong - lost, wrong, lost }, ..sample(100) };
+        let with =
+            |wrong, lost| Sample { load: Load { sent: 10, verified: 10 - wrong - lost, wrong, lost }, ..sample(100) };
         assert_eq!(invalid(&with(1, 0)).unwrap(), "1 of 10 answers were wrong (seed 7)");
         assert_eq!(invalid(&with(0, 2)).unwrap(), "2 of 10 requests got no answer (seed 7)");
         assert_eq!(invalid(&with(1, 2)).unwrap(), "1 of 10 answers were wrong and 2 missing (seed 7)");
@@ -236,10 +253,16 @@ mod tests {
     fn work_moved_to_the_load_generators_cpu_or_into_string_instructions_is_found() {
         let mut elsewhere = sample(7_000_000);
         elsewhere.side.load_cpu = Some((4_000_000, 9_000_000));
-        assert!(matches!(check_pair(&pair(sample(10_000_000), elsewhere))[..], [Doubt::Moved { to: Where::LoadCpu, .. }]));
+        assert!(matches!(
+            check_pair(&pair(sample(10_000_000), elsewhere))[..],
+            [Doubt::Moved { to: Where::LoadCpu, .. }]
+        ));
         let mut stuffed = sample(7_000_000);
         stuffed.side.rep_iterations = Some(50_000_000);
-        assert!(matches!(check_pair(&pair(sample(10_000_000), stuffed))[..], [Doubt::Moved { to: Where::RepIterations, .. }]));
+        assert!(matches!(
+            check_pair(&pair(sample(10_000_000), stuffed))[..],
+            [Doubt::Moved { to: Where::RepIterations, .. }]
+        ));
         let mut batched = sample(7_000_000);
         batched.side.load_cpu = Some((4_000_000, 7_000_000));
         assert_eq!(check_pair(&pair(sample(10_000_000), batched)), [], "a third of the saving is how requests batch");

@@ -65,7 +65,9 @@ impl Fence {
         let path = change.path.as_str();
         let refuse = |why| Err(Refusal::Path { path: printable(path), why });
         let parts: Vec<&str> = path.split('/').collect();
-        if path.contains(|letter: char| letter.is_control() || letter == '\\') || parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+        if path.contains(|letter: char| letter.is_control() || letter == '\\')
+            || parts.iter().any(|part| matches!(*part, "" | "." | ".."))
+        {
             return refuse(Why::NotAPath);
         }
         let Some(within) = path.strip_prefix(&self.inside).and_then(|rest| rest.strip_prefix('/')) else {
@@ -152,7 +154,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Nothing => f.write_str("the proposal changes nothing"),
-            Refusal::TooManyFiles { files, limit } => write!(f, "{files} paths changed; one proposal may change {limit}"),
+            Refusal::TooManyFiles { files, limit } => {
+                write!(f, "{files} paths changed; one proposal may change {limit}")
+            }
             Refusal::TooLarge { bytes, limit } => write!(f, "a diff of {bytes} bytes; one proposal may have {limit}"),
             Refusal::Path { path, why } => write!(f, "{path}: {why}"),
             Refusal::Manifest(why) => write!(f, "the candidate's Cargo.toml: {why}"),
@@ -179,7 +183,10 @@ impl fmt::Display for Why {
 
 /// A path as it may be shown: no control characters, no end of the screen away.
 fn printable(path: &str) -> String {
-    path.chars().take(200).flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] }).collect()
+    path.chars()
+        .take(200)
+        .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+        .collect()
 }
 
 #[cfg(test)]
@@ -234,7 +241,16 @@ mod tests {
 
     #[test]
     fn paths_that_climb_out_or_are_none_are_refused_and_printed_safely() {
-        for path in ["candidate/../harness/x", "/candidate/x", "candidate//x", "candidate/./x", "candidate/", "", "candidate\\..\\x", "candidate/a\nb"] {
+        for path in [
+            "candidate/../harness/x",
+            "/candidate/x",
+            "candidate//x",
+            "candidate/./x",
+            "candidate/",
+            "",
+            "candidate\\..\\x",
+            "candidate/a\nb",
+        ] {
             assert!(refusal(path, Kind::File).unwrap().contains("not a plain path"), "{path:?}");
         }
         assert!(!refusal("candidate/\u{1b}[2J", Kind::File).unwrap().contains('\u{1b}'));

@@ -24,7 +24,8 @@ pub fn check(before: &str, after: &str) -> Result<(), Refusal> {
         }
     }
     let empty = Table::new();
-    let section = |table: &Table| table.get("dependencies").and_then(Value::as_table).cloned().unwrap_or_else(|| empty.clone());
+    let section =
+        |table: &Table| table.get("dependencies").and_then(Value::as_table).cloned().unwrap_or_else(|| empty.clone());
     let old = section(&before);
     for (name, value) in &section(&after) {
         if old.get(name) == Some(value) {
@@ -32,7 +33,9 @@ pub fn check(before: &str, after: &str) -> Result<(), Refusal> {
         }
         let Value::Table(table) = value else { continue };
         if let Some(key) = table.keys().find(|key| !PLAIN.contains(&key.as_str())) {
-            return refuse(format!("dependency {name:?} may not say {key:?}: code comes from the locked registry only"));
+            return refuse(format!(
+                "dependency {name:?} may not say {key:?}: code comes from the locked registry only"
+            ));
         }
     }
     Ok(())
@@ -59,7 +62,10 @@ mod tests {
     #[test]
     fn locked_crates_and_features_may_come_and_go() {
         assert_eq!(with("slab = \"0.4\"\n"), Ok(()));
-        assert_eq!(with("slab = { version = \"0.4\", default-features = false, features = [\"std\"] }\n[features]\nx = []\n"), Ok(()));
+        assert_eq!(
+            with("slab = { version = \"0.4\", default-features = false, features = [\"std\"] }\n[features]\nx = []\n"),
+            Ok(())
+        );
         assert_eq!(check(BEFORE, &BEFORE.replace("mio = \"1\"\n", "")), Ok(()));
     }
 
@@ -79,7 +85,12 @@ mod tests {
         ] {
             assert!(with(more).is_err(), "{more}");
         }
-        assert!(check(BEFORE, &BEFORE.replace("version", "build = \"src/main.rs\"\nversion")).unwrap_err().to_string().contains("[package]"));
+        assert!(
+            check(BEFORE, &BEFORE.replace("version", "build = \"src/main.rs\"\nversion"))
+                .unwrap_err()
+                .to_string()
+                .contains("[package]")
+        );
         assert!(check(BEFORE, &BEFORE.replace("../kept", "../other")).is_err());
         assert!(check(BEFORE, "not = toml = at all").unwrap_err().to_string().contains("not TOML"));
     }

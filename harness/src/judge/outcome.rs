@@ -128,17 +128,17 @@ pub enum Outcome {
     /// Measured, and not better by enough.
     Rejected {
         /// The figures.
-        decision: Decision,
+        decision: Box<Decision>,
     },
     /// Measured, better for certain, but below the threshold.
     Banked {
         /// The figures.
-        decision: Decision,
+        decision: Box<Decision>,
     },
     /// The new champion.
     Promoted {
         /// The figures.
-        decision: Decision,
+        decision: Box<Decision>,
     },
     /// The harness was stopped before there was an answer.
     Interrupted {
@@ -166,9 +166,9 @@ impl Outcome {
     /// The decision, where a sound measurement led to one.
     pub fn decision(&self) -> Option<&Decision> {
         match self {
-            Outcome::Rejected { decision }
-            | Outcome::Banked { decision }
-            | Outcome::Promoted { decision } => Some(decision),
+            Outcome::Rejected { decision } | Outcome::Banked { decision } | Outcome::Promoted { decision } => {
+                Some(decision)
+            }
             _ => None,
         }
     }
@@ -181,9 +181,9 @@ impl Outcome {
             | Outcome::Invalid { reason }
             | Outcome::Unsound { reason }
             | Outcome::NoOp { reason } => reason.clone(),
-            Outcome::Rejected { decision }
-            | Outcome::Banked { decision }
-            | Outcome::Promoted { decision } => decision.note.clone(),
+            Outcome::Rejected { decision } | Outcome::Banked { decision } | Outcome::Promoted { decision } => {
+                decision.note.clone()
+            }
             Outcome::Interrupted { phase } => format!("stopped during {phase}"),
         }
     }
@@ -193,10 +193,9 @@ impl From<Decision> for Outcome {
     fn from(decision: Decision) -> Self {
         // A ratio that is no number (nothing counted, nothing verified) is no measurement: it must not look like one.
         if !decision.estimate.mean.is_finite() {
-            return Outcome::Unsound {
-                reason: decision.note,
-            };
+            return Outcome::Unsound { reason: decision.note };
         }
+        let decision = Box::new(decision);
         match decision.verdict {
             Verdict::Promote => Outcome::Promoted { decision },
             Verdict::Bank => Outcome::Banked { decision },
@@ -223,11 +222,7 @@ mod tests {
     fn outcomes_are_tagged_with_the_words_of_the_glossary_and_come_back_as_they_were() {
         let reason = || "why".to_owned();
         let sound = |verdict| {
-            decision(verdict, &[0.01, 0.02, 0.03]).after_screen(estimate(
-                &[0.1],
-                &Noise::new(0.0005, 0.0),
-                0.05,
-            ))
+            decision(verdict, &[0.01, 0.02, 0.03]).after_screen(estimate(&[0.1], &Noise::new(0.0005, 0.0), 0.05))
         };
         for (outcome, tag) in [
             (Outcome::ScreenedOut { reason: reason() }, "screened-out"),
@@ -239,20 +234,11 @@ mod tests {
             (Outcome::from(sound(Verdict::Reject)), "rejected"),
             (Outcome::from(sound(Verdict::Bank)), "banked"),
             (Outcome::from(sound(Verdict::Promote)), "promoted"),
-            (
-                Outcome::Interrupted {
-                    phase: Phase::Measure,
-                },
-                "interrupted",
-            ),
+            (Outcome::Interrupted { phase: Phase::Measure }, "interrupted"),
         ] {
             let text = serde_json::to_string(&outcome).unwrap();
             assert!(text.contains(&format!("\"outcome\":\"{tag}\"")), "{text}");
-            assert_eq!(
-                serde_json::from_str::<Outcome>(&text).unwrap(),
-                outcome,
-                "{text}"
-            );
+            assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome, "{text}");
             assert_eq!(outcome.word().replace(' ', "-"), tag);
         }
     }
@@ -261,12 +247,7 @@ mod tests {
     fn a_ratio_that_is_no_number_ends_unsound_whatever_the_verdict_says() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let outcome = Outcome::from(decision(Verdict::Promote, &[bad, 0.1, 0.1]));
-            assert_eq!(
-                outcome,
-                Outcome::Unsound {
-                    reason: "so it is".to_owned()
-                }
-            );
+            assert_eq!(outcome, Outcome::Unsound { reason: "so it is".to_owned() });
         }
     }
 }

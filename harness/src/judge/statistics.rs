@@ -18,11 +18,7 @@ pub const LEAST_EFFECT: f64 = 0.001;
 /// proves nothing, which is infinite (with the sign of the tail).
 pub fn t_quantile(p: f64, df: usize) -> f64 {
     if p.is_nan() || p >= 1.0 || df == 0 {
-        return if p < 0.5 {
-            f64::NEG_INFINITY
-        } else {
-            f64::INFINITY
-        };
+        return if p < 0.5 { f64::NEG_INFINITY } else { f64::INFINITY };
     }
     if p <= 0.0 {
         return f64::NEG_INFINITY;
@@ -51,11 +47,7 @@ pub struct Noise {
 impl Noise {
     /// From a calibration.
     pub fn new(sigma_aa: f64, relink: f64) -> Self {
-        Noise {
-            sigma_aa,
-            relink,
-            quantum: 0.0,
-        }
+        Noise { sigma_aa, relink, quantum: 0.0 }
     }
 
     /// With the rounding of a window of `requests` that cost `per_request` instructions each: a whole number has a
@@ -63,22 +55,15 @@ impl Noise {
     #[must_use]
     pub fn with_window(self, requests: u64, per_request: f64) -> Self {
         let quantum = 1.0 / (requests as f64 * per_request * 12f64.sqrt());
-        Noise {
-            quantum: if quantum.is_finite() { quantum } else { 0.0 },
-            ..self
-        }
+        Noise { quantum: if quantum.is_finite() { quantum } else { 0.0 }, ..self }
     }
 
     /// With the rounding of the smallest window among these pairs.
     #[must_use]
     pub fn with_windows_of(self, pairs: &[Pair]) -> Self {
-        let counts = pairs
-            .iter()
-            .flat_map(|pair| [&pair.champion, &pair.challenger])
-            .map(|sample| sample.user + sample.kernel);
-        counts
-            .min()
-            .map_or(self, |least| self.with_window(1, least as f64))
+        let counts =
+            pairs.iter().flat_map(|pair| [&pair.champion, &pair.challenger]).map(|sample| sample.user + sample.kernel);
+        counts.min().map_or(self, |least| self.with_window(1, least as f64))
     }
 }
 
@@ -115,34 +100,13 @@ pub struct Estimate {
 pub fn estimate(ds: &[f64], noise: &Noise, alpha: f64) -> Estimate {
     let n = ds.len();
     let root = (n.max(1) as f64).sqrt();
-    let floor = LEAST_EFFECT
-        .max(3.0 * noise.sigma_aa / root)
-        .max(noise.relink);
-    let bound = |mean, sd, s_eff, lcb, ucb| Estimate {
-        pairs: n,
-        mean,
-        sd,
-        s_eff,
-        lcb,
-        ucb,
-        floor,
-        alpha,
-    };
+    let floor = LEAST_EFFECT.max(3.0 * noise.sigma_aa / root).max(noise.relink);
+    let bound = |mean, sd, s_eff, lcb, ucb| Estimate { pairs: n, mean, sd, s_eff, lcb, ucb, floor, alpha };
     if n == 0 || ds.iter().any(|d| !d.is_finite()) {
-        return bound(
-            f64::NAN,
-            f64::NAN,
-            f64::NAN,
-            f64::NEG_INFINITY,
-            f64::INFINITY,
-        );
+        return bound(f64::NAN, f64::NAN, f64::NAN, f64::NEG_INFINITY, f64::INFINITY);
     }
     let mean = ds.iter().sum::<f64>() / n as f64;
-    let sd = if n < 2 {
-        0.0
-    } else {
-        (ds.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt()
-    };
+    let sd = if n < 2 { 0.0 } else { (ds.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt() };
     let s_eff = sd.max(noise.sigma_aa).max(noise.quantum);
     let half = half_width(n, s_eff, alpha);
     bound(mean, sd, s_eff, mean - half, mean + half)
@@ -180,11 +144,7 @@ macro_rules! null_for {
             use serde::{Deserialize, Deserializer, Serializer};
 
             pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-                if value.is_finite() {
-                    to.serialize_f64(*value)
-                } else {
-                    to.serialize_none()
-                }
+                if value.is_finite() { to.serialize_f64(*value) } else { to.serialize_none() }
             }
 
             pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -210,11 +170,7 @@ mod tests {
             let steps = 20_000;
             let h = to / steps as f64;
             let f = |i: usize| (i as f64 * h).cos().powf(nu - 1.0);
-            (0..steps / 2)
-                .map(|i| f(2 * i) + 4.0 * f(2 * i + 1) + f(2 * i + 2))
-                .sum::<f64>()
-                * h
-                / 3.0
+            (0..steps / 2).map(|i| f(2 * i) + 4.0 * f(2 * i + 1) + f(2 * i + 2)).sum::<f64>() * h / 3.0
         };
         0.5 + 0.5 * simpson((t / nu.sqrt()).atan()) / simpson(std::f64::consts::FRAC_PI_2)
     }
@@ -231,10 +187,7 @@ mod tests {
             (0.975, 1, 12.706),
         ] {
             let got = t_quantile(p, df);
-            assert!(
-                (got - expected).abs() < 0.0006,
-                "t({p}, {df}) = {got}, table {expected}"
-            );
+            assert!((got - expected).abs() < 0.0006, "t({p}, {df}) = {got}, table {expected}");
         }
     }
 
@@ -277,56 +230,27 @@ mod tests {
     #[test]
     fn a_zero_spread_still_has_the_meters_spread_and_the_rounding_of_the_count() {
         let same = [0.04; 6];
-        assert_eq!(
-            estimate(&same, &Noise::new(0.0005, 0.0), 0.05).s_eff,
-            0.0005
-        );
-        let rounded = estimate(
-            &same,
-            &Noise::new(0.0, 0.0).with_window(5_000, 10_000.0),
-            0.05,
-        );
+        assert_eq!(estimate(&same, &Noise::new(0.0005, 0.0), 0.05).s_eff, 0.0005);
+        let rounded = estimate(&same, &Noise::new(0.0, 0.0).with_window(5_000, 10_000.0), 0.05);
         assert!((rounded.s_eff - 1.0 / (5e7 * 12f64.sqrt())).abs() < 1e-18);
         assert!(rounded.lcb < rounded.mean && rounded.mean < rounded.ucb);
     }
 
     #[test]
     fn the_floor_is_the_largest_of_its_three_parts() {
-        assert_eq!(
-            estimate(&[0.0; 9], &Noise::new(0.0, 0.0), 0.05).floor,
-            0.001
-        );
-        assert_eq!(
-            estimate(&[0.0; 9], &Noise::new(0.002, 0.0), 0.05).floor,
-            0.002
-        );
-        assert_eq!(
-            estimate(&[0.0; 9], &Noise::new(0.002, 0.007), 0.05).floor,
-            0.007
-        );
+        assert_eq!(estimate(&[0.0; 9], &Noise::new(0.0, 0.0), 0.05).floor, 0.001);
+        assert_eq!(estimate(&[0.0; 9], &Noise::new(0.002, 0.0), 0.05).floor, 0.002);
+        assert_eq!(estimate(&[0.0; 9], &Noise::new(0.002, 0.007), 0.05).floor, 0.007);
     }
 
     #[test]
     fn too_few_pairs_or_a_ratio_that_is_no_number_bound_nothing() {
-        for ds in [
-            &[][..],
-            &[0.5][..],
-            &[0.1, f64::NAN, 0.1][..],
-            &[0.1, f64::INFINITY][..],
-        ] {
+        for ds in [&[][..], &[0.5][..], &[0.1, f64::NAN, 0.1][..], &[0.1, f64::INFINITY][..]] {
             let got = estimate(ds, &Noise::new(0.0, 0.0), 0.05);
-            assert_eq!(
-                (got.lcb, got.ucb),
-                (f64::NEG_INFINITY, f64::INFINITY),
-                "{ds:?}"
-            );
+            assert_eq!((got.lcb, got.ucb), (f64::NEG_INFINITY, f64::INFINITY), "{ds:?}");
             let text = serde_json::to_string(&got).unwrap();
             let back: Estimate = serde_json::from_str(&text).unwrap();
-            assert_eq!(
-                (back.lcb, back.ucb, back.mean.is_nan()),
-                (got.lcb, got.ucb, got.mean.is_nan()),
-                "{text}"
-            );
+            assert_eq!((back.lcb, back.ucb, back.mean.is_nan()), (got.lcb, got.ucb, got.mean.is_nan()), "{text}");
         }
     }
 

@@ -1,8 +1,6 @@
-//! The rule, case by case; what holds for all inputs; what it does over thousands of simulated searches.
+//! The rule, case by case, and what holds for all inputs. Thousands of searches are in `simulation.rs`.
 
 use proptest::prelude::*;
-use rand::rngs::SmallRng;
-use rand::{Rng as _, SeedableRng as _};
 
 use super::*;
 use crate::judge::outcome::Outcome;
@@ -18,7 +16,7 @@ fn sample(total: f64) -> Sample {
     Sample { seed: 1, user, kernel: total as u64 - user, load, side: Side::default() }
 }
 
-fn pair(d: f64) -> Pair {
+pub(super) fn pair(d: f64) -> Pair {
     Pair { champion: sample(5e7), challenger: sample(5e7 * (-d).exp()) }
 }
 
@@ -63,7 +61,9 @@ fn each_verdict_is_given_where_its_line_of_the_table_says() {
 fn what_the_last_look_cannot_settle_is_undecided_and_says_how_many_pairs_it_would_take() {
     let rule = Rule::default();
     let noisy = Noise::new(0.03, 0.0);
-    let Confirming::Done(decision) = confirm(&rule, &pairs(&[0.03, 0.09, 0.06, 0.0, 0.06, 0.09, 0.03, 0.06, 0.06, 0.03, 0.09, 0.06]), 2, &noisy) else {
+    let Confirming::Done(decision) =
+        confirm(&rule, &pairs(&[0.03, 0.09, 0.06, 0.0, 0.06, 0.09, 0.03, 0.06, 0.06, 0.03, 0.09, 0.06]), 2, &noisy)
+    else {
         panic!("the last look always decides");
     };
     assert_eq!(decision.verdict, Verdict::Undecided);
@@ -99,7 +99,9 @@ fn the_screen_only_ever_stops_and_what_it_saw_is_not_the_result() {
 #[test]
 fn by_point_is_the_plain_rule_at_the_first_look() {
     let rule = Rule { by: By::Point, ..Rule::default() };
-    for (d, expected) in [(0.0300, Verdict::Promote), (0.0290, Verdict::Bank), (0.0, Verdict::Reject), (-0.1, Verdict::Reject)] {
+    for (d, expected) in
+        [(0.0300, Verdict::Promote), (0.0290, Verdict::Bank), (0.0, Verdict::Reject), (-0.1, Verdict::Reject)]
+    {
         assert_eq!(verdict(&confirm(&rule, &around(d, 3), 0, &EXACT)), Some(expected), "{d}");
     }
     // Wide open, and still a promotion: that is what the plain rule means.
@@ -113,7 +115,9 @@ fn a_window_without_instructions_or_answers_is_unsound_and_never_a_gain() {
     let mut unanswered = around(0.1, 3);
     unanswered[2].champion.load = Load { sent: 5_000, verified: 0, wrong: 0, lost: 5_000 };
     for pairs in [nothing, unanswered] {
-        let Confirming::Done(confirmed) = confirm(&Rule::default(), &pairs, 0, &EXACT) else { panic!("no more pairs for this") };
+        let Confirming::Done(confirmed) = confirm(&Rule::default(), &pairs, 0, &EXACT) else {
+            panic!("no more pairs for this")
+        };
         let Screening::Stop(screened) = screen(&Rule::default(), &pairs, &EXACT) else { panic!("stops at the screen") };
         for decision in [confirmed, screened] {
             assert_eq!(Outcome::from(decision).word(), "unsound");
@@ -127,7 +131,10 @@ fn the_default_rule_is_consistent() {
         assert!((rule.split.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert_eq!(rule.split.len(), rule.looks.len());
         assert!(rule.looks.windows(2).all(|two| two[0] < two[1]));
-        assert_eq!(confirm(&rule, &around(0.04, rule.looks[0]), 0, &Noise::new(0.02, 0.0)), Confirming::More(rule.looks[1] - rule.looks[0]));
+        assert_eq!(
+            confirm(&rule, &around(0.04, rule.looks[0]), 0, &Noise::new(0.02, 0.0)),
+            Confirming::More(rule.looks[1] - rule.looks[0])
+        );
     }
 }
 
@@ -193,84 +200,4 @@ proptest! {
             prop_assert!(decision.note.len() < 400 && !decision.note.is_empty());
         }
     }
-}
-
-/// One simulated meter and candidate.
-struct World {
-    rng: SmallRng,
-    gain: f64,
-    spread: f64,
-}
-
-impl World {
-    fn pairs(&mut self, n: usize) -> Vec<Pair> {
-        (0..n)
-            .map(|_| {
-                // Box-Muller.
-                let (u, v): (f64, f64) = (1.0 - self.rng.random::<f64>(), self.rng.random());
-                pair(self.gain + self.spread * (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos())
-            })
-            .collect()
-    }
-
-    /// One attempt from screen to verdict, as the page `attempt.rs` takes it.
-    fn attempt(&mut self, rule: &Rule, noise: &Noise) -> Verdict {
-        let screened = self.pairs(rule.screen_pairs);
-        if let Screening::Stop(decision) = screen(rule, &screened, noise) {
-            return decision.verdict;
-        }
-        let (mut fresh, mut look) = (self.pairs(rule.looks[0]), 0);
-        loop {
-            match confirm(rule, &fresh, look, noise) {
-                Confirming::Done(decision) => return decision.verdict,
-                Confirming::More(n) => fresh.extend(self.pairs(n)),
-            }
-            look += 1;
-        }
-    }
-}
-
-fn count(rule: &Rule, noise: &Noise, spread: f64, gain: f64, attempts: usize, wanted: Verdict) -> usize {
-    let mut world = World { rng: SmallRng::seed_from_u64(0xA11CE), gain: gain.ln_1p(), spread };
-    (0..attempts).filter(|_| world.attempt(rule, noise) == wanted).count()
-}
-
-#[test]
-fn two_hundred_searches_of_three_hundred_null_changes_promote_none_at_any_noise() {
-    for spread in [0.0, 0.0005, 0.002, 0.01, 0.02] {
-        let noise = Noise::new(spread, 0.0);
-        assert_eq!(count(&Rule::default(), &noise, spread, 0.0, 200 * 300, Verdict::Promote), 0, "noise {spread}");
-    }
-    // The same with a calibration that claims to be exact and is not: the pairs' own spread still protects.
-    assert_eq!(count(&Rule::default(), &Noise::new(0.0, 0.0), 0.02, 0.0, 200 * 300, Verdict::Promote), 0);
-}
-
-#[test]
-fn the_plain_rule_promotes_luck_where_the_interval_does_not() {
-    let (noise, plain) = (Noise::new(0.02, 0.0), Rule { by: By::Point, ..Rule::default() });
-    let lucky = count(&plain, &noise, 0.02, 0.0, 3_000, Verdict::Promote);
-    assert!(lucky > 3, "{lucky} of 3000: this test must see what it guards against");
-    assert_eq!(count(&Rule::default(), &noise, 0.02, 0.0, 3_000, Verdict::Promote), 0);
-}
-
-#[test]
-fn a_true_gain_of_five_percent_is_found() {
-    for (rule, spread, at_least) in [
-        (Rule::default(), 0.0, 500),
-        (Rule::default(), 0.0005, 500),
-        (Rule::default(), 0.002, 500),
-        (Rule::default().for_noisy_meter(), 0.01, 495),
-        (Rule::default().for_noisy_meter(), 0.02, 350),
-    ] {
-        let found = count(&rule, &Noise::new(spread, 0.0), spread, 0.05, 500, Verdict::Promote);
-        assert!(found >= at_least, "noise {spread}: found {found} of 500");
-    }
-}
-
-#[test]
-fn a_true_gain_of_half_a_percent_is_banked_and_never_promoted() {
-    let noise = Noise::new(0.0005, 0.0);
-    let banked = count(&Rule::default(), &noise, 0.0005, 0.005, 500, Verdict::Bank);
-    assert!(banked >= 490, "{banked} of 500");
-    assert_eq!(count(&Rule::default(), &noise, 0.0005, 0.005, 500, Verdict::Promote), 0);
 }
