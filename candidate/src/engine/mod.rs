@@ -5,7 +5,7 @@ mod epoll;
 mod listen;
 mod peer;
 
-use std::io;
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::thread;
 
@@ -30,7 +30,9 @@ pub fn serve(state: &State, port: u16, workers: Option<usize>) -> Result<(), Str
     raise_file_limit();
     let listeners = listen::listeners(port, workers)?;
     let address = listeners[0].local_addr().map_err(|error| format!("the listener has no address: {error}"))?;
-    eprintln!("candidate: serving on {address}, workers: {workers}");
+    // In one write, for others may write to the same stderr.
+    let line = format!("candidate: serving on {address}, workers: {workers}\n");
+    drop(io::stderr().write_all(line.as_bytes()));
     thread::scope(|scope| {
         let threads: Vec<_> = listeners
             .into_iter()
