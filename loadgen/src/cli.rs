@@ -64,12 +64,8 @@ enum Verb {
     Run {
         #[command(flatten)]
         made: Made,
-        /// Where a server listens that has loaded this seed's data
-        #[arg(long, value_name = "ADDR:PORT", conflicts_with = "server", required_unless_present = "server")]
-        addr: Option<SocketAddr>,
-        /// A server's program to start
-        #[arg(long, value_name = "PATH")]
-        server: Option<PathBuf>,
+        #[command(flatten)]
+        whom: Whom,
         /// Stop the started server while a wave is written, so that it finds the wave complete
         #[arg(long, requires = "server")]
         gated: bool,
@@ -94,6 +90,18 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which server.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whom {
+    /// Where a server listens that has loaded this seed's data
+    #[arg(long, value_name = "ADDR:PORT")]
+    addr: Option<SocketAddr>,
+    /// A server's program to start
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
 }
 
 /// What decides data and plan.
@@ -212,11 +220,11 @@ impl Cli {
                 drop(bytes);
                 how.drive(&read, addr, how.gate, how.server_pid)
             }
-            Verb::Run { made, addr, server, gated, data, how } => {
+            Verb::Run { made, whom, gated, data, how } => {
                 let workload = made.workload()?;
                 let set = DataSet::generate(made.seed, &workload);
                 let plan = Plan::make(made.seed, &workload, &set);
-                match (addr, server) {
+                match (whom.addr, whom.server) {
                     (Some(addr), _) => {
                         if let Some(folder) = data {
                             set.write(&folder)?;

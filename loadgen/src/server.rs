@@ -2,6 +2,8 @@
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ impl StartServer for CommandServer {
     fn start(&self, data_dir: &Path) -> anyhow::Result<Box<dyn RunningServer>> {
         let port = free_port()?;
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let mut log = tempfile::tempfile().context("cannot make a temporary file for the server's messages")?;
         let child = Command::new(&self.path)
             .arg("--data")
             .arg(data_dir)
@@ -58,6 +61,7 @@ impl StartServer for CommandServer {
             .args(&self.extra_args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(log.try_clone().context("cannot share the server's log")?)
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}: is it built, and executable?", self.path.display()))?;
@@ -66,10 +70,10 @@ impl StartServer for CommandServer {
         let start = Instant::now();
         while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
             if let Some(status) = running.child.try_wait()? {
-                bail!("{} ended with {status} before it listened on {addr}", self.path.display());
+                bail!("{} ended with {status} before it listened on {addr}{}", self.path.display(), said(&mut log));
             }
             if start.elapsed() > self.patience {
-                bail!("{} did not listen on {addr} within {:?}", self.path.display(), self.patience);
+                bail!("{} did not listen on {addr} within {:?}{}", self.path.display(), self.patience, said(&mut log));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -98,6 +102,17 @@ impl Drop for Running {
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
+    }
+}
+
+/// The last thing a server said on stderr, for the message that it did not start.
+fn said(log: &mut File) -> String {
+    let mut text = Vec::new();
+    // What cannot be read is not there to be shown.
+    let _ = log.rewind().and_then(|()| log.take(4096).read_to_end(&mut text));
+    match String::from_utf8_lossy(&text).trim() {
+        "" => String::new(),
+        text => format!(", saying: {text}"),
     }
 }
 

@@ -10,10 +10,10 @@ pub fn cases() -> Vec<Case> {
     let no = || status(403);
     let bob = |from: &str| get().key(tb()).from(from);
     let mut cases = vec![
-        one(34, "no address, GET", get().from_nowhere(), no()),
-        one(34, "no address, /auth", auth(format!("{{{ANN}}}")).from_nowhere(), no()),
-        one(34, "no address, PUT", put_user(newcomer("x", "France")).from_nowhere(), no()),
-        one(34, "no address, bad JSON", auth("x").from_nowhere(), no()),
+        one(34, "no address, GET", get().nowhere(), no()),
+        one(34, "no address, /auth", auth(format!("{{{ANN}}}")).nowhere(), no()),
+        one(34, "no address, PUT", put_user(newcomer("x", "France")).nowhere(), no()),
+        one(34, "no address, bad JSON", auth("x").nowhere(), no()),
         one(35, "two equal fields", get().field("X-Forwarded-For: 10.1.0.1"), no()),
         one(35, "two fields, the second bad", get().field("X-Forwarded-For: "), no()),
         one(35, "a list", get().from("10.1.0.1, 10.1.0.1"), no()),
@@ -45,7 +45,7 @@ pub fn cases() -> Vec<Case> {
         one(
             47,
             "names in other case",
-            get().from_nowhere().no_key().field("x-FORWARDED-for: 10.1.0.1").field(format!("x-api-KEY: {}", ta())),
+            get().nowhere().no_key().field("x-FORWARDED-for: 10.1.0.1").field(format!("x-api-KEY: {}", ta())),
             ok(UA),
         ),
     ];

@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case> {
         one(103, "PUT /auth with a body", call("PUT", "/auth").body("{}"), wrong(allow::AUTH)),
         one(103, "GET of a blacklist path", call("GET", "/blacklist/user/ann"), wrong(allow::BLACKLIST)),
         one(103, "POST of a subnet that is none", call("POST", "/blacklist/subnet/x/y"), wrong(allow::BLACKLIST)),
-        one(103, "a method without address", call("GET", "/auth").from_nowhere(), wrong(allow::AUTH)),
+        one(103, "a method without address", call("GET", "/auth").nowhere(), wrong(allow::AUTH)),
         row(
             103,
             "a method from a blocked subnet",
@@ -223,7 +223,7 @@ pub fn cases() -> Vec<Case> {
         one(
             124,
             "a refused request with a body",
-            [auth(&body).from_nowhere().bytes(), get().bytes()].concat(),
+            [auth(&body).nowhere().bytes(), get().bytes()].concat(),
             [status(403), ok(UA)].concat(),
         ),
         one(125, "POST without length", call("POST", "/auth"), status(400)),

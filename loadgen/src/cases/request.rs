@@ -105,7 +105,7 @@ impl Request {
         self
     }
     /// Without an address.
-    pub fn from_nowhere(mut self) -> Request {
+    pub fn nowhere(mut self) -> Request {
         self.from.clear();
         self
     }

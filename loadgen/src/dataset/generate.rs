@@ -47,7 +47,7 @@ impl Texts {
         let mut text = chance.word(length);
         if self.spice.deal(chance) {
             let at = chance.below(length + 1);
-            let spice: &str = *chance.pick(SPICE);
+            let spice = *chance.pick(SPICE);
             text.insert_str(at, spice);
         }
         text

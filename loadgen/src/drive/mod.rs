@@ -1,5 +1,6 @@
 //! Sending a plan and checking every byte that comes back: one thread, all sockets, nothing allocated in the window.
 
+mod book;
 mod check;
 mod gate;
 mod marks;

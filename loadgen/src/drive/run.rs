@@ -1,10 +1,11 @@
 //! The drive itself: sockets, rounds, and the bookkeeping of what was sent and what came.
 
-use super::check::{Check, Event};
+use super::book::Book;
+use super::check::Check;
 use super::gate::Gate;
 use super::{Options, server};
 use crate::plan::Plan;
-use crate::report::{Counts, Error, Latency, Report, ServerFacts, escaped};
+use crate::report::{Report, ServerFacts, escaped};
 use anyhow::Context;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -14,7 +15,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const READ: usize = 128 * 1024;
-const ERRORS: usize = 10;
 
 /// One connection.
 struct Link {
@@ -44,21 +44,6 @@ pub struct Run<'a> {
     busy: usize,
 }
 
-/// What was counted.
-struct Book<'a> {
-    plan: &'a Plan,
-    round: usize,
-    parts: [Counts; 2],
-    errors: Vec<Error>,
-    unasked: u64,
-    /// The server is held: the clock stands at 0.
-    held: bool,
-    /// When the round was let go; when each request was sent and how long it took, in microseconds.
-    start: Instant,
-    sent_at: Vec<u32>,
-    taken: Vec<u32>,
-}
-
 impl<'a> Run<'a> {
     pub fn new(plan: &'a Plan, addr: SocketAddr, options: &'a Options<'a>) -> anyhow::Result<Run<'a>> {
         let poll = Poll::new().context("cannot make an epoll instance: are too many files open?")?;
@@ -82,11 +67,6 @@ impl<'a> Run<'a> {
                 failure: "",
             });
         }
-        let planned = |rounds: &[usize]| Counts {
-            planned: (rounds.iter().sum::<usize>() * plan.connections) as u64,
-            ..Counts::default()
-        };
-        let (warmup, window) = plan.rounds.split_at(plan.warmup_rounds);
         Ok(Run {
             plan,
             options,
@@ -95,17 +75,7 @@ impl<'a> Run<'a> {
             links,
             gate: options.gate.map(Gate::new).transpose()?,
             buffer: vec![0; READ],
-            book: Book {
-                plan,
-                round: 0,
-                parts: [planned(warmup), planned(window)],
-                errors: Vec::with_capacity(ERRORS),
-                unasked: 0,
-                held: false,
-                start: Instant::now(),
-                sent_at: vec![0; plan.len()],
-                taken: vec![u32::MAX; plan.len()],
-            },
+            book: Book::new(plan),
             busy: 0,
         })
     }
@@ -205,7 +175,6 @@ impl<'a> Run<'a> {
 
     /// Writes what may be written: whole requests, at most `pipelining` of them unanswered.
     fn push(&mut self, index: usize) {
-        let window = usize::from(self.book.round >= self.plan.warmup_rounds);
         let link = &mut self.links[index];
         while link.open && link.unsent < link.end {
             let may = link.end.min(link.check.next() + self.plan.pipelining);
@@ -218,9 +187,8 @@ impl<'a> Run<'a> {
                     link.written += count;
                     let now = self.book.now();
                     while link.begun < link.end && self.plan.request(link.begun).start < link.written {
-                        self.book.sent_at[link.begun] = now;
+                        self.book.sent(link.begun, now);
                         link.begun += 1;
-                        self.book.parts[window].sent += 1;
                     }
                     while link.unsent < link.end && self.plan.request(link.unsent).end <= link.written {
                         link.unsent += 1;
@@ -334,77 +302,5 @@ impl<'a> Run<'a> {
             self.wait(time.saturating_sub(start.elapsed()))?;
         }
         Ok(())
-    }
-}
-
-impl Book<'_> {
-    fn now(&self) -> u32 {
-        if self.held {
-            return 0;
-        }
-        u32::try_from(self.start.elapsed().as_micros()).unwrap_or(u32::MAX - 1)
-    }
-
-    fn part(&mut self, request: usize) -> &mut Counts {
-        let window = request as u64 >= self.parts[0].planned;
-        &mut self.parts[usize::from(window)]
-    }
-
-    fn tell(&mut self, connection: usize, event: Event) {
-        match event {
-            Event::Right(request) => {
-                self.part(request).verified += 1;
-                self.taken[request] = self.now().saturating_sub(self.sent_at[request]);
-            }
-            Event::Wrong(request, what, got) => {
-                self.part(request).wrong += 1;
-                self.note(connection, request, what, got);
-            }
-            Event::Undone(request, got) => {
-                let part = self.part(request);
-                part.verified -= 1;
-                part.wrong += 1;
-                self.taken[request] = u32::MAX;
-                self.note(connection, request, "bytes behind a right answer", got);
-            }
-            Event::Unasked => self.unasked += 1,
-        }
-    }
-
-    fn note(&mut self, connection: usize, request: usize, what: &str, got: String) {
-        if self.errors.len() == ERRORS {
-            return;
-        }
-        let plan = self.plan;
-        let (round, position) = plan.place(request);
-        self.errors.push(Error {
-            what: what.into(),
-            kind: plan.kind(request).name().into(),
-            part: if round < plan.warmup_rounds { "warm-up" } else { "window" }.into(),
-            connection,
-            round,
-            position,
-            request: escaped(&plan.requests()[plan.request(request)], 1200),
-            expected: escaped(&plan.answers()[plan.answer(request)], 600),
-            got,
-        });
-    }
-
-    fn report(self, seconds: f64, stopped: bool, server: Option<ServerFacts>) -> Report {
-        let [warmup, window] = self.parts;
-        let first = warmup.planned as usize;
-        let samples = self.taken[first..].iter().filter(|taken| **taken != u32::MAX).map(|taken| u64::from(*taken));
-        Report {
-            seed: self.plan.seed,
-            warmup,
-            window,
-            errors: self.errors,
-            unasked: self.unasked,
-            stopped,
-            seconds,
-            requests_per_second: if seconds > 0.0 { window.verified as f64 / seconds } else { 0.0 },
-            latency_us: Latency::of(samples),
-            server,
-        }
     }
 }

@@ -11,6 +11,7 @@ mod draw;
 mod make;
 mod place;
 mod pool;
+mod singles;
 mod tokens;
 mod wire;
 

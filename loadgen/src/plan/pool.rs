@@ -1,9 +1,9 @@
 //! Whom and where requests come from: users nobody changes, and addresses by country.
 
 use crate::chance::{Chance, Deck};
-use crate::dataset::{DataSet, User};
+use crate::dataset::{DataSet, PRIVATE_SUBNETS, User};
 use crate::model::country::{Countries, network};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The part of the private octets that one chain owns: its base address and whose country it is, if any.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Pool {
     addresses: BTreeMap<String, Vec<u32>>,
     names: Vec<String>,
     bare: Vec<u8>,
-    parts: Deck<u32>,
+    parts: HashSet<usize>,
     private: Vec<u8>,
     countries: Countries,
 }
@@ -56,11 +56,11 @@ impl Pool {
             shared: Deck::new(some(false)),
             admins: Deck::new(some(true)),
             by_country,
-            changeable: changeable.to_vec().into_iter(),
+            changeable: Vec::from(changeable).into_iter(),
             names: addresses.keys().cloned().collect(),
             addresses,
             bare: data.zones.bare.clone(),
-            parts: Deck::new((0..crate::dataset::PRIVATE_SUBNETS as u32).collect::<Vec<_>>()),
+            parts: HashSet::new(),
             private: data.zones.private.clone(),
             countries,
         }
@@ -107,8 +107,11 @@ impl Pool {
     /// A part of the private octets for one chain alone, in which some user may ask.
     pub fn part(&mut self, chance: &mut Chance) -> Part {
         loop {
-            let index = self.parts.deal(chance);
-            let base = u32::from(self.private[index as usize / 4096]) << 24 | (index % 4096) << 12;
+            let index = chance.below(PRIVATE_SUBNETS);
+            if !self.parts.insert(index) {
+                continue;
+            }
+            let base = u32::from(self.private[index / 4096]) << 24 | (index as u32 % 4096) << 12;
             let country = self.countries.of(base).map(str::to_string);
             if country.as_ref().is_none_or(|name| self.by_country.contains_key(name)) {
                 return Part { base, country };

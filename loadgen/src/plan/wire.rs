@@ -140,7 +140,7 @@ impl Writer {
     fn target(&mut self, chance: &mut Chance, path: &str, host: &str) -> String {
         let mut target = path.to_string();
         if self.queries.deal(chance) {
-            let query: &str = *chance.pick(&["?", "?a=1&b=/user", "?%zz", "?login=x?y"]);
+            let query = *chance.pick(&["?", "?a=1&b=/user", "?%zz", "?login=x?y"]);
             target.push_str(query);
         }
         if self.absolute.deal(chance) && target.starts_with('/') {

@@ -1,4 +1,6 @@
-//! The load generator against servers that misbehave in known ways, over real sockets.
+//! The load generator against servers that misbehave in known ways, over real sockets, and its command line.
 
+mod cases;
 mod checker;
+mod command;
 mod replay;
