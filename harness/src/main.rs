@@ -1,5 +1,5 @@
 //! harness
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 mod os;
 mod real;
 fn main() {}
