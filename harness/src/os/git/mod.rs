@@ -132,9 +132,8 @@ impl Repo {
         let mut found = Vec::new();
         let odb = self.git.odb().map_err(GitError::during(during))?;
         odb.foreach(|oid| {
-            if oid.to_string().starts_with(&digits.to_ascii_lowercase())
-                && let Ok(commit) = self.git.find_commit(*oid)
-            {
+            let fits = oid.to_string().starts_with(&digits.to_ascii_lowercase());
+            if let Some(commit) = fits.then(|| self.git.find_commit(*oid).ok()).flatten() {
                 let summary = commit.summary().ok().flatten().unwrap_or("(no message)");
                 found.push((id(*oid), summary.chars().take(60).collect()));
             }

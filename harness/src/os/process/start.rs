@@ -149,8 +149,13 @@ fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (reader, writer) = io::pipe()?;
-    Ok((reader.into(), writer.into()))
+    let mut fds = [0; 2];
+    // SAFETY: `fds` has room for two.
+    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both are open and owned by nobody else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
 /// An unnamed file rather than a pipe: a command that never reads its input must not block us.

@@ -224,9 +224,7 @@ fn each_child(mut f: impl FnMut(libc::pid_t)) {
         while let Some(&[low, high]) = rest.get(16..18) {
             let length = usize::from(u16::from_le_bytes([low, high]));
             let name = rest.get(19..length).unwrap_or(&[]);
-            if let Some(pid) = number(name)
-                && parent_of(folder, pid) == Some(me)
-            {
+            if let Some(pid) = number(name).filter(|&pid| parent_of(folder, pid) == Some(me)) {
                 f(pid);
             }
             rest = rest.get(length.max(1)..).unwrap_or(&[]);
