@@ -1,2 +1,39 @@
-//! candidate
-fn main() {}
+//! The program: options, data, service. Everything else is in the library.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use candidate::args::{self, Command, Options};
+use candidate::{engine, load};
+
+fn main() -> ExitCode {
+    let (status, message) = match args::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => {
+            print!("{}", args::HELP);
+            return ExitCode::SUCCESS;
+        }
+        Ok(Command::Version) => {
+            println!("candidate {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        Ok(Command::Serve(options)) => match run(&options) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(message) => (1, message),
+        },
+        Err(message) => (2, message),
+    };
+    eprintln!("candidate: {message}");
+    ExitCode::from(status)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let start = Instant::now();
+    let state = load::state(&options.data).map_err(|bad| bad.to_string())?;
+    if options.check {
+        let users = candidate::state::Access::new(&state).shared().users.len();
+        let ranges = state.countries.ranges();
+        println!("users: {users}, address ranges: {ranges}, loaded in {:.2} s", start.elapsed().as_secs_f64());
+        return Ok(());
+    }
+    engine::serve(&state, options.port, options.workers)
+}

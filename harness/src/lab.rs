@@ -96,7 +96,7 @@ pub trait Lab {
     /// Champion against the run's baseline on a held-out seed; `None` while they are the same commit.
     fn held_out(&mut self) -> Phased<Option<Held>>;
     /// Write the end of the run to the ledger.
-    fn close(&mut self, reason: EndReason) -> anyhow::Result<()>;
+    fn close(&mut self, reason: EndReason, held: Option<&Held>) -> anyhow::Result<()>;
 
     /// Seconds since the run began (across restarts only this process's).
     fn elapsed(&self) -> f64;

@@ -60,6 +60,6 @@ pub fn search(lab: &mut dyn Lab, proposer: &mut dyn Proposer, budget: &Budget, w
         }
         Err(Stop::Own(error)) => return Err(error),
     };
-    lab.close(reason)?;
+    lab.close(reason, held.as_ref())?;
     Ok(Ended { reason, attempts, held })
 }

@@ -4,41 +4,11 @@ use std::fmt::Write as _;
 
 use super::format::{clip, count, duration, effect, gain, short};
 use crate::judge::record::Record;
-use crate::judge::sample::{FunctionCost, Mode, Pair};
-
-/// Instructions per request of one function, before and after.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct FunctionChange {
-    /// Function name.
-    pub name: String,
-    /// User or kernel.
-    pub mode: Mode,
-    /// Instructions per request in the champion.
-    pub before: f64,
-    /// Instructions per request in the challenger.
-    pub after: f64,
-}
-
-/// The functions whose cost per request changed most, largest change first.
-pub fn changes(champion: &[FunctionCost], champion_requests: u64, challenger: &[FunctionCost], challenger_requests: u64) -> Vec<FunctionChange> {
-    let mut by_name = std::collections::BTreeMap::<(Mode, &str), (f64, f64)>::new();
-    for cost in champion {
-        by_name.entry((cost.mode, &cost.name)).or_default().0 += cost.instructions as f64 / champion_requests as f64;
-    }
-    for cost in challenger {
-        by_name.entry((cost.mode, &cost.name)).or_default().1 += cost.instructions as f64 / challenger_requests as f64;
-    }
-    let mut all: Vec<FunctionChange> = by_name
-        .into_iter()
-        .map(|((mode, name), (before, after))| FunctionChange { name: name.to_owned(), mode, before, after })
-        .filter(|change| (change.after - change.before).abs() >= 0.05)
-        .collect();
-    all.sort_by(|a, b| (b.after - b.before).abs().total_cmp(&(a.after - a.before).abs()));
-    all
-}
+use crate::judge::profile::FunctionShift;
+use crate::judge::sample::{Mode, Pair};
 
 /// Everything about one attempt, for people.
-pub fn text(record: &Record, diff: &str, changes: &[FunctionChange]) -> String {
+pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shifts: &[FunctionShift]) -> String {
     let mut out = String::new();
     let (gain_text, interval) = effect(&record.outcome);
     let _ = writeln!(out, "Attempt {}: {}  {gain_text} {interval}", record.attempt, record.outcome.word());
@@ -50,6 +20,10 @@ pub fn text(record: &Record, diff: &str, changes: &[FunctionChange]) -> String {
     if let Some(binary) = &record.binary {
         let _ = writeln!(out, "  binary      sha256 {binary}");
     }
+    if let Some(passed) = checks.and_then(|checks| checks.get("passed")) {
+        let failed = checks.and_then(|checks| checks.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
+        let _ = writeln!(out, "  checks      {passed} cases passed, {failed} failed");
+    }
     let phases: Vec<String> = record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();
     let _ = writeln!(out, "  phases      {} = {}", phases.join(", "), duration(record.seconds()));
     for (title, pairs) in [("screen", &record.screen), ("confirm", &record.confirm)] {
@@ -57,11 +31,11 @@ pub fn text(record: &Record, diff: &str, changes: &[FunctionChange]) -> String {
             out.push_str(&samples(title, pairs));
         }
     }
-    if !changes.is_empty() {
+    if !shifts.is_empty() {
         let _ = writeln!(out, "\nInstructions per request, the functions that changed most:\n  {:>9} {:>9} {:>9}  function", "before", "after", "change");
-        for change in changes.iter().take(12) {
-            let mode = if change.mode == Mode::Kernel { " [kernel]" } else { "" };
-            let _ = writeln!(out, "  {:>9.1} {:>9.1} {:>+9.1}  {}{mode}", change.before, change.after, change.after - change.before, clip(&change.name, 80));
+        for shift in shifts.iter().take(12) {
+            let mode = if shift.mode == Mode::Kernel { " [kernel]" } else { "" };
+            let _ = writeln!(out, "  {:>9.1} {:>9.1} {:>+9.1}  {}{mode}", shift.before, shift.after, shift.after - shift.before, clip(&shift.name, 80));
         }
     }
     if !diff.is_empty() {

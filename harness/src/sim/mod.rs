@@ -230,7 +230,7 @@ impl Lab for SimLab<'_> {
         Ok(Some(Held { baseline: pair.champion, champion: pair.challenger, estimate, claimed, agrees }))
     }
 
-    fn close(&mut self, reason: EndReason) -> anyhow::Result<()> {
+    fn close(&mut self, reason: EndReason, _held: Option<&Held>) -> anyhow::Result<()> {
         self.step()?;
         self.world.closed.push(reason);
         Ok(())

@@ -1,0 +1,114 @@
+//! IPv4 addresses and prefix lengths as text.
+
+use crate::choices::AddressParser;
+use crate::tunables;
+
+/// Reads four octets without leading zeros; the address in host order.
+pub fn parse(text: &[u8]) -> Option<u32> {
+    match tunables::ADDRESS_PARSER {
+        AddressParser::Std => std_parse(text),
+        AddressParser::Digits => digits(text),
+    }
+}
+
+fn std_parse(text: &[u8]) -> Option<u32> {
+    let address: std::net::Ipv4Addr = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(address.to_bits())
+}
+
+/// The same without the standard library; also what reads the millions of networks at start.
+pub fn digits(text: &[u8]) -> Option<u32> {
+    let mut address = 0u32;
+    let mut dots = 0;
+    let mut octet = 0u32;
+    let mut length = 0;
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                // A digit after a leading zero, or a fourth one.
+                if (length == 1 && octet == 0) || length == 3 {
+                    return None;
+                }
+                octet = octet * 10 + u32::from(byte - b'0');
+                length += 1;
+            }
+            b'.' if length > 0 && octet <= 255 && dots < 3 => {
+                address = address << 8 | octet;
+                dots += 1;
+                octet = 0;
+                length = 0;
+            }
+            _ => return None,
+        }
+    }
+    (dots == 3 && length > 0 && octet <= 255).then_some(address << 8 | octet)
+}
+
+/// Reads a prefix length: `0` to `32`, one or two digits, no leading zero.
+pub fn prefix_length(text: &[u8]) -> Option<u8> {
+    let length = match text {
+        [digit @ b'0'..=b'9'] => digit - b'0',
+        [tens @ b'1'..=b'3', ones @ b'0'..=b'9'] => (tens - b'0') * 10 + (ones - b'0'),
+        _ => return None,
+    };
+    (length <= 32).then_some(length)
+}
+
+/// The bits of an address that a prefix of `length` bits fixes.
+pub fn mask(length: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_readers_agree_on_what_an_address_is() {
+        for text in [
+            "10.1.0.1",
+            "0.0.0.0",
+            "255.255.255.255",
+            "256.0.0.1",
+            "01.2.3.4",
+            "1.2.3.00",
+            "1.2.3",
+            "1.2.3.4.5",
+            "1.2.3.4.",
+            ".1.2.3",
+            "1..2.3",
+            "",
+            "1.2.3.4 ",
+            "+1.2.3.4",
+            "1.2.3.4:80",
+            "::1",
+            "::ffff:10.1.0.1",
+            "1.2.3.4, 1.2.3.4",
+            "1.2.3.1000",
+            "a.b.c.d",
+            "999.1.1.1",
+            "1.2.3.\u{664}",
+        ] {
+            assert_eq!(std_parse(text.as_bytes()), digits(text.as_bytes()), "{text}");
+        }
+        assert_eq!(digits(b"10.1.0.255"), Some(0x0a01_00ff));
+        assert_eq!(digits(b"01.2.3.4"), None);
+    }
+
+    #[test]
+    fn prefix_lengths_are_strict() {
+        let right: Vec<u8> = (0..=99u8).filter_map(|n| prefix_length(n.to_string().as_bytes())).collect();
+        assert_eq!(right, (0..=32).collect::<Vec<u8>>());
+        for text in ["", "08", "+8", "-1", "8x", "8.0", "256", "4294967304"] {
+            assert_eq!(prefix_length(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn masks_of_all_lengths_have_that_many_bits() {
+        for length in 0..=32 {
+            assert_eq!(mask(length).leading_ones(), u32::from(length));
+            assert_eq!(mask(length).count_ones(), u32::from(length));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The blocked subnets, and whether an address lies in one.
+
+use std::collections::HashSet;
+
+use super::hash::TableState;
+use crate::choices::SubnetCheck;
+use crate::http::address::mask;
+use crate::tunables;
+
+/// A set of networks, one table for each prefix length.
+pub struct Subnets {
+    by_length: [HashSet<u32, TableState>; 33],
+    /// Bit n is set if there is a network of prefix length n.
+    used: u64,
+    /// All networks merged: first and last address of each stretch, ascending. Only kept where it is searched.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Default for Subnets {
+    fn default() -> Self {
+        Self { by_length: std::array::from_fn(|_| HashSet::default()), used: 0, ranges: Vec::new() }
+    }
+}
+
+impl Subnets {
+    /// Whether `address` lies in any of them.
+    pub fn contain(&self, address: u32) -> bool {
+        let has = |length: u8| self.by_length[usize::from(length)].contains(&(address & mask(length)));
+        match tunables::SUBNET_CHECK {
+            SubnetCheck::EveryLength => (0..=32).any(has),
+            SubnetCheck::UsedLengths => {
+                let mut left = self.used;
+                while left != 0 {
+                    if has(left.trailing_zeros() as u8) {
+                        return true;
+                    }
+                    left &= left - 1;
+                }
+                false
+            }
+            SubnetCheck::Ranges => {
+                let behind = self.ranges.partition_point(|(first, _)| *first <= address);
+                behind > 0 && self.ranges[behind - 1].1 >= address
+            }
+        }
+    }
+
+    /// Adds the network of `address`, whose host bits do not count; whether it is new.
+    pub fn insert(&mut self, address: u32, length: u8) -> bool {
+        let new = self.by_length[usize::from(length)].insert(address & mask(length));
+        self.used |= 1 << length;
+        if new {
+            self.merge();
+        }
+        new
+    }
+
+    /// Removes the network of `address`; whether it was there.
+    pub fn remove(&mut self, address: u32, length: u8) -> bool {
+        let table = &mut self.by_length[usize::from(length)];
+        let found = table.remove(&(address & mask(length)));
+        if table.is_empty() {
+            self.used &= !(1 << length);
+        }
+        if found {
+            self.merge();
+        }
+        found
+    }
+
+    fn merge(&mut self) {
+        if tunables::SUBNET_CHECK != SubnetCheck::Ranges {
+            return;
+        }
+        let mut all: Vec<(u32, u32)> = Vec::new();
+        for (length, table) in (0u8..).zip(&self.by_length) {
+            all.extend(table.iter().map(|first| (*first, *first | !mask(length))));
+        }
+        all.sort_unstable();
+        self.ranges.clear();
+        for (first, last) in all {
+            match self.ranges.last_mut() {
+                Some(before) if before.1 >= first => before.1 = before.1.max(last),
+                _ => self.ranges.push((first, last)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: u32 = 0x4d63_0000;
+
+    #[test]
+    fn a_network_inside_another_lives_on_without_it() {
+        let mut subnets = Subnets::default();
+        assert!(subnets.insert(A | 0x1234, 16));
+        assert!(!subnets.insert(A, 16));
+        assert!(subnets.insert(A, 17));
+        assert!(
+            subnets.contain(A)
+                && subnets.contain(A | 0xffff)
+                && !subnets.contain(A + 0x1_0000)
+                && !subnets.contain(A - 1)
+        );
+        assert!(subnets.remove(A | 1, 16));
+        assert!(!subnets.remove(A, 16));
+        assert!(subnets.contain(A | 0x7fff) && !subnets.contain(A | 0x8000));
+    }
+
+    #[test]
+    fn the_shortest_and_the_longest_prefix_work() {
+        let mut subnets = Subnets::default();
+        assert!(!subnets.contain(0));
+        subnets.insert(0x4000_0000, 2);
+        assert!(subnets.contain(0x4101_0101) && subnets.contain(0x7f00_0001));
+        assert!(!subnets.contain(0x8000_0000) && !subnets.contain(0x3fff_ffff));
+        subnets.insert(u32::MAX, 32);
+        assert!(subnets.contain(u32::MAX) && !subnets.contain(u32::MAX - 1));
+        subnets.insert(5, 0);
+        assert!(subnets.contain(0) && subnets.contain(u32::MAX - 1));
+        assert!(subnets.remove(0, 0));
+        assert!(!subnets.contain(0));
+    }
+}

@@ -1,0 +1,170 @@
+//! The declared knobs: each a constant with its meaning, the values it may take, and the value in force.
+//! The value shipped is the plain one. No knob changes a byte of any answer; what a choice does lives where it is used.
+
+use crate::choices::*;
+
+/// When output is handed to the kernel.
+/// choices: WriteMode::PerResponse | WriteMode::PerBatch
+pub const WRITE_MODE: WriteMode = WriteMode::PerResponse;
+
+/// Bytes asked for in one read of a socket.
+/// choices: 2048 | 4096 | 16384 | 65536
+pub const READ_BUFFER: usize = 4096;
+
+/// Where the bytes of a socket are read into.
+/// choices: ReadInto::Scratch | ReadInto::Connection | ReadInto::Lent
+pub const READ_INTO: ReadInto = ReadInto::Scratch;
+
+/// How long a connection is read in one turn.
+/// choices: ReadUntil::WouldBlock | ReadUntil::ShortRead
+pub const READ_UNTIL: ReadUntil = ReadUntil::WouldBlock;
+
+/// Bytes a connection's output buffer can hold before it grows for the first time.
+/// choices: 0 | 512 | 2048 | 8192
+pub const OUTPUT_START: usize = 0;
+
+/// Events fetched by one poll.
+/// choices: 16 | 64 | 256 | 1024
+pub const EVENTS_PER_POLL: usize = 64;
+
+/// Connections accepted before others get their turn.
+/// choices: 1 | 16 | 256
+pub const ACCEPT_BURST: usize = 1;
+
+/// Which readiness a connection is registered for.
+/// choices: Interest::Both | Interest::WriteWhenBlocked
+pub const INTEREST: Interest = Interest::Both;
+
+/// Where `TCP_NODELAY` is set.
+/// choices: NoDelay::OnAccept | NoDelay::Inherited
+pub const NO_DELAY: NoDelay = NoDelay::OnAccept;
+
+/// How often the clock is read.
+/// choices: Clock::PerTurn | Clock::PerPoll
+pub const CLOCK: Clock = Clock::PerTurn;
+
+/// Milliseconds between two looks at the time limits of all connections.
+/// choices: 250 | 500 | 1000
+pub const SWEEP_EVERY: u64 = 250;
+
+/// What becomes of a closed connection's buffers.
+/// choices: Buffers::Allocated | Buffers::Pooled
+pub const BUFFERS: Buffers = Buffers::Allocated;
+
+/// Who reads the head of a request.
+/// choices: HeadParser::Httparse | HeadParser::OnePass
+pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
+
+/// How wanted fields are found among those httparse returns.
+/// choices: FieldLookup::ByName | FieldLookup::OneWalk
+pub const FIELD_LOOKUP: FieldLookup = FieldLookup::ByName;
+
+/// How many slots httparse gets.
+/// choices: HeaderSlots::All | HeaderSlots::FewFirst
+pub const HEADER_SLOTS: HeaderSlots = HeaderSlots::All;
+
+/// How a target becomes a route.
+/// choices: Routing::Segments | Routing::WholeFirst
+pub const ROUTING: Routing = Routing::Segments;
+
+/// Who reads the client's address.
+/// choices: AddressParser::Std | AddressParser::Digits
+pub const ADDRESS_PARSER: AddressParser = AddressParser::Std;
+
+/// What is done for the key of the MAC.
+/// choices: MacKey::PerToken | MacKey::Prepared
+pub const MAC_KEY: MacKey = MacKey::PerToken;
+
+/// How a token's MAC is compared.
+/// choices: MacCheck::Decode | MacCheck::Encode
+pub const MAC_CHECK: MacCheck = MacCheck::Decode;
+
+/// Who codes base64url.
+/// choices: Base64::Crate | Base64::Table
+pub const BASE64: Base64 = Base64::Crate;
+
+/// How a token's header segment is judged.
+/// choices: TokenHeader::Parse | TokenHeader::KnownFirst
+pub const TOKEN_HEADER: TokenHeader = TokenHeader::Parse;
+
+/// Who reads the JSON of a token.
+/// choices: JsonReader::General | JsonReader::FlatFirst
+pub const TOKEN_JSON: JsonReader = JsonReader::General;
+
+/// Who reads the JSON of a request body.
+/// choices: JsonReader::General | JsonReader::FlatFirst
+pub const BODY_JSON: JsonReader = JsonReader::General;
+
+/// What becomes of a JSON string without escapes.
+/// choices: JsonText::Owned | JsonText::Borrowed
+pub const JSON_TEXT: JsonText = JsonText::Owned;
+
+/// How the head of a response is made.
+/// choices: ResponseHead::Formatted | ResponseHead::Prerendered
+pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Formatted;
+
+/// How the body of `GET /user` is made.
+/// choices: UserBody::PerRequest | UserBody::Kept
+pub const USER_BODY: UserBody = UserBody::PerRequest;
+
+/// How JSON strings are escaped.
+/// choices: Escaping::EachChar | Escaping::Stretches
+pub const ESCAPING: Escaping = Escaping::EachChar;
+
+/// What hashes the keys of tables.
+/// choices: TableHash::Sip | TableHash::Multiply
+pub const TABLE_HASH: TableHash = TableHash::Sip;
+
+/// How the country of an address is found.
+/// choices: CountryLookup::BinarySearch | CountryLookup::Indexed16 | CountryLookup::Trie
+pub const COUNTRY_LOOKUP: CountryLookup = CountryLookup::BinarySearch;
+
+/// How a user's country is compared with that of the address.
+/// choices: CountryMatch::ByText | CountryMatch::ByNumber
+pub const COUNTRY_MATCH: CountryMatch = CountryMatch::ByText;
+
+/// How an address is looked for among the blocked subnets.
+/// choices: SubnetCheck::EveryLength | SubnetCheck::UsedLengths | SubnetCheck::Ranges
+pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::EveryLength;
+
+/// How long the lock on the shared tables is held.
+/// choices: LockSpan::PerRequest | LockSpan::PerBatch
+pub const LOCK_SPAN: LockSpan = LockSpan::PerRequest;
+
+#[cfg(test)]
+mod tests {
+    const MARK: &str = "/// choices: ";
+
+    /// `(name, choices, value)` of every knob, read from this very file the way the harness reads it.
+    fn declared() -> Vec<(&'static str, Vec<&'static str>, &'static str)> {
+        let source = include_str!("tunables.rs");
+        let lines: Vec<&str> = source.lines().collect();
+        let mut knobs = Vec::new();
+        for (number, line) in lines.iter().enumerate() {
+            let Some(rest) = line.strip_prefix("pub const ") else {
+                continue;
+            };
+            let choices = lines[number - 1].strip_prefix(MARK).unwrap_or_else(|| panic!("no choices above {line}"));
+            assert!(lines[number - 2].starts_with("/// "), "no meaning above {line}");
+            let (name, rest) = rest.split_once(": ").expect("a type");
+            let (_, value) = rest.split_once(" = ").expect("a value");
+            let value = value.strip_suffix(';').expect("an end on the same line");
+            knobs.push((name, choices.split(" | ").collect(), value));
+        }
+        knobs
+    }
+
+    #[test]
+    fn every_knob_is_declared_in_the_form_the_harness_reads() {
+        let knobs = declared();
+        assert!(knobs.len() >= 15, "only {} knobs", knobs.len());
+        for (name, choices, value) in knobs {
+            assert!(choices.len() >= 2, "{name} has no alternative");
+            assert!(choices.contains(&value), "{name} = {value} is not among {choices:?}");
+            let mut once = choices.clone();
+            once.sort_unstable();
+            once.dedup();
+            assert_eq!(once.len(), choices.len(), "{name} repeats a choice");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The contract, tested from outside: the program is started on the fixture and spoken to in raw bytes.
+//! The full suite of cases belongs to the load generator; this is what a change of the server is tried against first.
+
+mod address;
+mod blacklists;
+mod client;
+mod connection;
+mod http;
+mod json;
+mod program;
+mod server;
+mod token;
+mod users;

@@ -1,0 +1,413 @@
+//! `Lab` on this machine: each method is a few lines over the layer that does the work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, anyhow};
+use loadgen::workload::Workload;
+
+use super::build::{BuildFault, Builder, Built};
+use super::frozen::Frozen;
+use super::measure::pairs::{Bench, Server, without_profiles};
+use super::measure::samples::Samples;
+use super::measure::{Fault, Meter};
+use super::place::Place;
+use super::{story, validate};
+use crate::data::attempts::{Attempts, Part, Profiles};
+use crate::data::definition::Run;
+use crate::data::history::{self, Event, RunView};
+use crate::data::knowledge::Knowledge;
+use crate::data::ledger::Ledger;
+use crate::judge::budget::Progress;
+use crate::judge::decide::Rule;
+use crate::judge::fence::{Change, Fence, Kind};
+use crate::judge::outcome::{Outcome, Phase};
+use crate::judge::profile::{FunctionShift, shifts};
+use crate::judge::record::{EndReason, Held, Record};
+use crate::judge::sample::{Counted, Pair};
+use crate::judge::schedule::Schedule;
+use crate::judge::statistics::{Noise, estimate, half_width};
+use crate::judge::{hypothesis, manifest};
+use crate::lab::{Attempt, Binary, Lab, Phased, Stage, Stop};
+use crate::os::git::{CommitId, Mode, Repo, Worktree};
+use crate::propose::{Context, Edit, Proposal};
+
+/// Seeds of the comparison that ends a run.
+const HELD_OUT_SEEDS: usize = 3;
+
+/// The real lab. Opened by `open.rs`.
+pub struct RealLab {
+    pub(super) place: Place,
+    pub(super) name: String,
+    pub(super) run: Run,
+    pub(super) branch: String,
+    pub(super) baseline: CommitId,
+    pub(super) champion: CommitId,
+    pub(super) repo: Repo,
+    pub(super) worktree: Worktree,
+    pub(super) ledger: Ledger,
+    pub(super) attempts: Attempts,
+    pub(super) knowledge: Knowledge,
+    pub(super) builder: Builder,
+    pub(super) meter: Box<dyn Meter>,
+    /// Meter and toolchain: all that a count depends on beside commit and seed.
+    pub(super) fingerprint: String,
+    pub(super) workload: Workload,
+    pub(super) samples: Samples,
+    pub(super) schedule: Schedule,
+    pub(super) noise: Noise,
+    pub(super) rule: Rule,
+    pub(super) frozen: Frozen,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) started: Instant,
+    /// Told what takes long outside an attempt.
+    pub(super) say: Box<dyn FnMut(&str)>,
+    pub(super) champion_built: Option<Built>,
+    pub(super) challenger_built: Option<Built>,
+    /// Why the proposal could not even be applied.
+    pub(super) refusal: Option<String>,
+    /// What the functions of the attempt under way cost, against the champion's.
+    pub(super) shifts: Vec<FunctionShift>,
+}
+
+impl RealLab {
+    fn view(&self) -> Result<RunView<'_>> {
+        history::run(self.ledger.contents().events(), &self.name)
+            .with_context(|| format!("the ledger has no start of run {}", self.name))
+    }
+
+    fn apply(&self, edit: &Edit) -> Result<(), String> {
+        let applied = match edit {
+            Edit::Write { path, contents } => self.worktree.write(&path.to_string_lossy(), contents.as_bytes()),
+            Edit::Diff(text) => self.worktree.apply(&self.champion, text),
+        };
+        applied.map_err(|error| format!("the change cannot be applied to the champion: {error}"))
+    }
+
+    /// Within the fence, or why not.
+    fn fence(&self) -> Result<Result<(), String>> {
+        let changes = self.worktree.changes(&self.champion)?;
+        let bytes = changes.iter().map(|change| change.size as usize).sum();
+        let listed: Vec<Change> = changes.iter().map(|change| Change { path: change.path.clone(), kind: kind(change.mode) }).collect();
+        let folder = self.run.candidate.path.to_string_lossy().into_owned();
+        if let Err(refusal) = Fence::around(&folder).check(&listed, bytes) {
+            return Ok(Err(refusal.to_string()));
+        }
+        let path = format!("{folder}/Cargo.toml");
+        if listed.iter().any(|change| change.path == path) {
+            let before = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
+            let after = std::fs::read(self.worktree.path().join(&path)).with_context(|| format!("reading {path} in the worktree"))?;
+            let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(&after));
+            return Ok(manifest::check(&before, &after).map_err(|refusal| refusal.to_string()));
+        }
+        Ok(Ok(()))
+    }
+
+    /// The same binary was judged before: there is nothing new to learn.
+    fn seen(&self, built: &Built) -> Result<Option<Outcome>> {
+        let champion = self.champion_built.as_ref().map(|built| built.sha256.as_str());
+        if champion == Some(built.sha256.as_str()) {
+            return Ok(Some(Outcome::NoOp { reason: "the build is bit for bit the champion's".to_owned() }));
+        }
+        let view = self.view()?;
+        let judged = |record: &&&Record| {
+            record.binary.as_deref() == Some(built.sha256.as_str())
+                && (record.outcome.decision().is_some() || matches!(record.outcome, Outcome::Invalid { .. }))
+        };
+        Ok(view.records.iter().find(judged).map(|record| Outcome::ScreenedOut {
+            reason: format!("the build is bit for bit that of attempt {}, which was {}", record.attempt, record.outcome.word()),
+        }))
+    }
+
+    fn champion_server(&self) -> Result<Server<'_>> {
+        self.champion_built.as_ref().map(Built::server).ok_or_else(|| anyhow!("the champion is not built yet"))
+    }
+
+    fn bench(&self) -> Bench<'_> {
+        Bench { meter: &*self.meter, workload: &self.workload, samples: Some(&self.samples), stop: &self.stop }
+    }
+
+    /// Build a commit that was sound before; a failure now is the harness's own.
+    fn build_known(&mut self, commit: &CommitId, what: &str) -> Phased<Built> {
+        self.worktree.restore(commit).map_err(anyhow::Error::from)?;
+        (self.say)(&format!("building the {what} ({})", commit.short()));
+        let log = self.place.work.join(format!("{what}.log"));
+        self.builder.build(self.worktree.path(), &log, &self.stop).map_err(|fault| match fault {
+            BuildFault::Interrupted => Stop::Ended(Outcome::Interrupted { phase: Phase::Build }),
+            fault => Stop::Own(anyhow!("the {what} {} does not build: {fault}. The whole log is {}", commit.short(), log.display())),
+        })
+    }
+
+    /// Move the branch to the attempt's change with its story, and say so in the ledger.
+    fn move_branch(&mut self, record: &Record) -> Result<()> {
+        let commit = record.commit.as_deref().context("a promoted attempt has a commit")?;
+        self.worktree.restore(&self.repo.resolve(commit)?)?;
+        let head = self.ledger.contents().head();
+        let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
+        let promoted = self.worktree.commit(&self.champion, &message)?;
+        self.repo.advance_search_branch(&self.name, &promoted)?;
+        self.ledger.append(Event::Promoted {
+            attempt: record.attempt,
+            run: self.name.clone(),
+            commit: promoted.as_str().to_owned(),
+            branch: self.branch.clone(),
+        })?;
+        self.champion = promoted;
+        Ok(())
+    }
+
+    fn note_profiles(&mut self, attempt: u32, counted: &[(Counted, Counted)]) -> Result<()> {
+        let Some((champion, challenger)) = counted.first().filter(|(_, challenger)| !challenger.profile.is_empty()) else { return Ok(()) };
+        self.shifts = shifts(champion, challenger);
+        self.attempts.keep_profiles(
+            attempt,
+            &Profiles {
+                champion: champion.profile.clone(),
+                champion_requests: champion.sample.load.verified,
+                challenger: challenger.profile.clone(),
+                challenger_requests: challenger.sample.load.verified,
+            },
+        )
+    }
+}
+
+impl Lab for RealLab {
+    fn recover(&mut self) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        let (open, unmoved) = {
+            let view = self.view()?;
+            let open: Vec<Record> = view
+                .open
+                .iter()
+                .map(|intent| Record::opened(intent.attempt, intent.parent, intent.hypothesis, intent.changed.clone()))
+                .collect();
+            (open, view.unmoved.iter().map(|record| (*record).clone()).collect::<Vec<_>>())
+        };
+        for mut record in open {
+            record.commit = self.repo.attempt(u64::from(record.attempt))?.map(|commit| commit.as_str().to_owned());
+            notes.push(format!("attempt {} was under way when the last process ended: recorded as interrupted", record.attempt));
+            self.record(&record)?;
+        }
+        for record in unmoved {
+            notes.push(format!("attempt {} was promoted when the last process ended: its branch is moved now", record.attempt));
+            self.move_branch(&record)?;
+        }
+        let written = self.knowledge.complete(self.view()?.records.iter().map(|record| (self.name.as_str(), *record)))?;
+        if written > 0 {
+            notes.push(format!("{written} missing lessons written from the ledger"));
+        }
+        let champion = self.champion.clone();
+        let what = if champion == self.baseline { "baseline" } else { "champion" };
+        let built = match self.build_known(&champion, what) {
+            Ok(built) => built,
+            Err(Stop::Ended(_)) => return Ok(notes), // asked to stop: the loop sees it next
+            Err(Stop::Own(error)) => return Err(error),
+        };
+        if self.view()?.records.is_empty() {
+            (self.say)("validating the baseline");
+            match validate::validate(&built.path, &self.run.limits, &self.stop) {
+                Ok(_) => {}
+                Err(Stop::Ended(Outcome::Interrupted { .. })) => return Ok(notes),
+                Err(Stop::Ended(outcome)) => {
+                    return Err(anyhow!("the baseline itself is not valid, so nothing can be compared with it: {}", outcome.reason()));
+                }
+                Err(Stop::Own(error)) => return Err(error),
+            }
+        }
+        self.champion_built = Some(built);
+        Ok(notes)
+    }
+
+    fn context(&mut self) -> Result<Context> {
+        let path = self.run.candidate.tunables.to_string_lossy().into_owned();
+        let text = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
+        Ok(Context {
+            champion: self.champion.as_str().to_owned(),
+            tunables_path: self.run.candidate.tunables.clone(),
+            tunables: String::from_utf8_lossy(&text).into_owned(),
+            past: self.view()?.records.iter().map(|record| record.past()).collect(),
+        })
+    }
+
+    fn open(&mut self, proposal: Proposal) -> Result<Attempt> {
+        self.frozen.check()?;
+        let proposal = Proposal { hypothesis: hypothesis::clean(&proposal.hypothesis), ..proposal };
+        let number = history::next_attempt(self.ledger.contents().events());
+        let parent = self.champion.as_str().to_owned();
+        self.ledger.append(Event::Intent {
+            attempt: number,
+            run: self.name.clone(),
+            parent: parent.clone(),
+            hypothesis: proposal.hypothesis.clone(),
+            changed: proposal.changed.clone(),
+        })?;
+        self.shifts.clear();
+        self.challenger_built = None;
+        self.refusal = self.apply(&proposal.edit).err();
+        Ok(Attempt { number, parent, commit: None, proposal })
+    }
+
+    fn screen(&mut self, attempt: &mut Attempt) -> Phased<()> {
+        let refused = |reason| Stop::Ended(Outcome::ScreenedOut { reason });
+        if let Some(reason) = self.refusal.take() {
+            return Err(refused(reason));
+        }
+        self.fence()?.map_err(refused)?;
+        let message = story::attempted(attempt.number, &attempt.proposal.changed.to_string(), &attempt.proposal.hypothesis);
+        let commit = self.worktree.commit(&self.champion, &message).map_err(anyhow::Error::from)?;
+        self.repo.keep_attempt(u64::from(attempt.number), &commit).map_err(anyhow::Error::from)?;
+        let diff = self.repo.diff(&self.champion, &commit).map_err(anyhow::Error::from)?;
+        self.attempts.keep_text(attempt.number, Part::Proposal, &diff)?;
+        attempt.commit = Some(commit.as_str().to_owned());
+        Ok(())
+    }
+
+    fn build(&mut self, attempt: &Attempt) -> Phased<Binary> {
+        let log = self.attempts.path(attempt.number, Part::BuildLog);
+        let built = self.builder.build(self.worktree.path(), &log, &self.stop).map_err(|fault| match fault {
+            BuildFault::Own(error) => Stop::Own(error),
+            BuildFault::Interrupted => Stop::Ended(Outcome::Interrupted { phase: Phase::Build }),
+            fault => Stop::Ended(Outcome::BuildFailed { reason: fault.to_string() }),
+        })?;
+        if let Some(outcome) = self.seen(&built)? {
+            return Err(Stop::Ended(outcome));
+        }
+        let binary = Binary { sha256: built.sha256.clone() };
+        self.challenger_built = Some(built);
+        Ok(binary)
+    }
+
+    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<()> {
+        let built = self.challenger_built.as_ref().context("validation comes after the build")?;
+        let (report, verdict) = match validate::validate(&built.path, &self.run.limits, &self.stop) {
+            Ok(report) => (Some(report), Ok(())),
+            Err(stop) => (None, Err(stop)),
+        };
+        let told = report.unwrap_or_else(|| match &verdict {
+            Err(Stop::Ended(outcome)) => serde_json::json!({ "failed": outcome.reason() }),
+            _ => serde_json::Value::Null,
+        });
+        self.attempts.keep(attempt.number, Part::Validate, &told)?;
+        verdict
+    }
+
+    fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {
+        let commit = attempt.commit.as_deref().context("an attempt is measured after it is committed")?;
+        let turns = match stage {
+            Stage::Screen { pairs } => self.schedule.screen(pairs),
+            Stage::Confirm { look, pairs } => self.schedule.confirm(attempt.number, look, commit, pairs),
+        };
+        let challenger = self.challenger_built.as_ref().context("measuring comes after the build")?.server();
+        let counted = self.bench().pairs(self.champion_server()?, challenger, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
+        if self.shifts.is_empty() {
+            self.note_profiles(attempt.number, &counted)?;
+        }
+        Ok(without_profiles(&counted))
+    }
+
+    fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    fn rule(&self) -> Rule {
+        self.rule.clone()
+    }
+
+    fn record(&mut self, record: &Record) -> Result<()> {
+        if !record.screen.is_empty() {
+            let samples = crate::data::attempts::Samples { screen: record.screen.clone(), confirm: record.confirm.clone() };
+            self.attempts.keep(record.attempt, Part::Samples, &samples)?;
+        }
+        self.ledger.append(Event::Outcome {
+            run: self.name.clone(),
+            meter: self.meter.name().to_owned(),
+            fingerprint: self.fingerprint.clone(),
+            record: Box::new(record.clone()),
+        })?;
+        Ok(())
+    }
+
+    fn promote(&mut self, record: &Record) -> Result<()> {
+        self.move_branch(record)?;
+        // The same source at another commit: the build is the challenger's.
+        self.champion_built = self.challenger_built.take();
+        self.reset()
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        Ok(self.worktree.restore(&self.champion)?)
+    }
+
+    fn learn(&mut self, record: &Record) -> Result<()> {
+        self.knowledge.learn(&self.name, record, &self.shifts)?;
+        Ok(())
+    }
+
+    fn held_out(&mut self) -> Phased<Option<Held>> {
+        if self.champion == self.baseline {
+            return Ok(None);
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Measure }));
+        }
+        let baseline = self.baseline.clone();
+        let built = self.build_known(&baseline, "baseline")?;
+        self.reset()?;
+        (self.say)("counting champion and baseline on held-out seeds");
+        let turns = self.schedule.held_out(self.champion.as_str(), HELD_OUT_SEEDS);
+        let counted = self.bench().pairs(built.server(), self.champion_server()?, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
+        let pairs = without_profiles(&counted);
+        let ds: Vec<f64> = pairs.iter().map(Pair::d).collect();
+        let estimate = estimate(&ds, &self.noise.with_windows_of(&pairs), 0.01);
+        let view = self.view()?;
+        let past: Vec<_> = view.records.iter().map(|record| record.past()).collect();
+        let claimed = Progress::of(&past).gain;
+        // The claims' own errors add up in quadrature with this comparison's.
+        let claims = view.records.iter().filter_map(|record| match &record.outcome {
+            Outcome::Promoted { decision } => Some(half_width(decision.estimate.pairs, decision.estimate.s_eff, 0.01)),
+            _ => None,
+        });
+        let width = claims.chain([estimate.ucb - estimate.mean]).map(|half| half * half).sum::<f64>().sqrt();
+        let agrees = (claimed - estimate.mean).abs() <= width;
+        Ok(pairs.into_iter().next().map(|pair| Held { baseline: pair.champion, champion: pair.challenger, estimate, claimed, agrees }))
+    }
+
+    fn close(&mut self, reason: EndReason, held: Option<&Held>) -> Result<()> {
+        let run = self.name.clone();
+        let event = match reason {
+            EndReason::Interrupted => Event::RunInterrupted { run },
+            reason => Event::RunEnded { run, reason, champion: self.champion.as_str().to_owned(), held: held.cloned().map(Box::new) },
+        };
+        self.ledger.append(event)?;
+        Ok(())
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    fn stopping(&self) -> Option<EndReason> {
+        self.stop.load(Ordering::Relaxed).then_some(EndReason::Interrupted)
+    }
+}
+
+fn kind(mode: Mode) -> Kind {
+    match mode {
+        Mode::Regular => Kind::File,
+        Mode::Executable => Kind::Executable,
+        // A pipe or a device is no more welcome than a link.
+        Mode::Symlink | Mode::Special => Kind::Symlink,
+        Mode::Submodule => Kind::Submodule,
+        Mode::Deleted => Kind::Deleted,
+    }
+}
+
+fn stop_of(fault: Fault, phase: Phase) -> Stop {
+    match fault {
+        Fault::Invalid(reason) => Stop::Ended(Outcome::Invalid { reason }),
+        Fault::Unsound(reason) => Stop::Ended(Outcome::Unsound { reason }),
+        Fault::Interrupted => Stop::Ended(Outcome::Interrupted { phase }),
+        Fault::Own(error) => Stop::Own(error),
+    }
+}

@@ -1,0 +1,94 @@
+//! The meters behind one trait, and the choice between them. How each counts is in its own folder.
+
+pub mod pairs;
+pub mod perf;
+pub mod samples;
+pub mod vm;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, bail};
+use loadgen::dataset::DataSet;
+use loadgen::plan::Plan;
+use loadgen::workload::Workload;
+
+use crate::data::definition::MeterKind;
+use crate::judge::sample::Counted;
+
+/// Why there is no sample.
+#[derive(Debug)]
+pub enum Fault {
+    /// The candidate's: wrong bytes, lost answers, an exit, a port never listened on, no end.
+    Invalid(String),
+    /// The count cannot be believed.
+    Unsound(String),
+    /// The stop flag was set.
+    Interrupted,
+    /// Ours.
+    Own(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Fault {
+    fn from(error: E) -> Fault {
+        Fault::Own(error.into())
+    }
+}
+
+/// What is sent to the server, all of it a function of (workload, seed).
+pub struct Load {
+    /// The seed.
+    pub seed: u64,
+    /// Files of the data folder.
+    pub data: Vec<(PathBuf, Vec<u8>)>,
+    /// Requests and expected answers.
+    pub plan: Plan,
+}
+
+impl Load {
+    /// Make data set and plan.
+    pub fn make(workload: &Workload, seed: u64) -> Load {
+        let set = DataSet::generate(seed, workload);
+        let plan = Plan::make(seed, workload, &set);
+        Load { seed, data: set.files(), plan }
+    }
+}
+
+/// Counts the instructions of a server under a load.
+pub trait Meter: Send + Sync {
+    /// `perf` or `vm`.
+    fn name(&self) -> &'static str;
+    /// All that a count depends on beside server and load.
+    fn fingerprint(&self) -> &str;
+    /// Does the same server under the same load always give the same number?
+    fn is_exact(&self) -> bool;
+    /// How many measurements may run side by side without disturbing each other.
+    fn lanes(&self) -> usize;
+    /// One sample, by a fresh process of the server.
+    fn measure(&self, server: &Path, load: &Load, stop: &AtomicBool) -> std::result::Result<Counted, Fault>;
+}
+
+/// Get the wanted meter ready. `auto` takes the hardware counter where it passes its self-test, else the emulated
+/// machine, and says which error made it so.
+///
+/// # Errors
+/// When the wanted meter cannot be had: what was tried and what to install or set.
+pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: perf::Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
+    let vm = |say: &mut dyn FnMut(&str)| -> Result<Box<dyn Meter>> {
+        Ok(Box::new(vm::VmMeter::prepare(root, cache, say).context("the emulated machine is not ready")?))
+    };
+    match choice {
+        MeterKind::Vm => vm(say),
+        MeterKind::Perf => match perf::Native::prepare(limits) {
+            Ok(meter) => Ok(Box::new(meter)),
+            Err(error) => bail!("the hardware counter cannot be used: {error}. Set meter = \"vm\" in runs.toml to count in the emulated machine"),
+        },
+        MeterKind::Auto => match perf::Native::prepare(limits) {
+            Ok(meter) => Ok(Box::new(meter)),
+            Err(error) => {
+                say(&format!("meter: vm (no hardware counter: {error})"));
+                vm(say)
+            }
+        },
+    }
+}

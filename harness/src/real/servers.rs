@@ -1,0 +1,86 @@
+//! Candidates as processes: started on a data folder and a free loopback port, alone in a tree that is ended whole.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use loadgen::cases::{RunningServer, StartServer};
+
+use crate::data::definition::Limits;
+use crate::os::process::{self, Running, Spawn};
+
+/// How to start one candidate.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it may use up.
+    pub limits: Limits,
+    /// CPUs it may run on; empty for all.
+    pub cpus: Vec<usize>,
+    /// Set when the person wants to stop: waiting ends.
+    pub stop: Arc<AtomicBool>,
+}
+
+struct Started {
+    running: Running,
+    addr: SocketAddr,
+}
+
+impl StartServer for Servers {
+    fn start(&self, data_dir: &Path) -> Result<Box<dyn RunningServer>> {
+        let port = free_port()?;
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let log = data_dir.join("server.log");
+        let limits = process::Limits {
+            memory: Some(self.limits.memory),
+            processes: Some(u64::from(self.limits.processes)),
+            ..process::Limits::default()
+        };
+        let mut running = Spawn::new(&self.path)
+            .args(["--data".as_ref(), data_dir.as_os_str()])
+            .args(["--port", &port.to_string()])
+            .log(&log, self.limits.log)
+            .limits(limits)
+            .cpus(&self.cpus)
+            .grace(Duration::ZERO)
+            .start()?;
+        let began = Instant::now();
+        while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
+            let said = || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
+            if !running.alive() {
+                bail!("the candidate ended before it listened; it said: {}", said());
+            }
+            if began.elapsed() > self.limits.start {
+                bail!("the candidate did not listen within {:?}; it said: {}", self.limits.start, said());
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                bail!("interrupted");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(Box::new(Started { running, addr }))
+    }
+}
+
+impl RunningServer for Started {
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn pid(&self) -> u32 {
+        self.running.pid().unwrap_or(0).unsigned_abs()
+    }
+
+    fn alive(&mut self) -> bool {
+        self.running.alive()
+    }
+}
+
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a free port on loopback")?;
+    Ok(listener.local_addr()?.port())
+}

@@ -1,0 +1,163 @@
+//! One connection of a case: sends raw bytes, and says exactly how what comes differs from what should.
+
+use crate::report::escaped;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// What should have come, and what came.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub expected: String,
+    pub got: String,
+}
+
+/// The result of a step.
+pub type Step = Result<(), Failure>;
+
+/// A failure in words.
+pub fn fail<T>(expected: impl Into<String>, got: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure { expected: expected.into(), got: got.into() })
+}
+
+/// How long an answer may take.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection.
+#[derive(Debug)]
+pub struct Line {
+    socket: TcpStream,
+    come: Vec<u8>,
+    ended: Option<&'static str>,
+    /// How long an answer may take here.
+    pub patience: Duration,
+}
+
+impl Line {
+    pub fn open(addr: SocketAddr) -> Result<Line, Failure> {
+        let socket =
+            TcpStream::connect_timeout(&addr, PATIENCE).and_then(|socket| socket.set_nodelay(true).map(|()| socket));
+        match socket {
+            Ok(socket) => Ok(Line { socket, come: Vec::new(), ended: None, patience: PATIENCE }),
+            Err(error) => fail("a connection", error.to_string()),
+        }
+    }
+
+    /// The socket itself, for what only one case does.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Sends all bytes.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> Step {
+        self.socket.write_all(bytes.as_ref()).or_else(|error| fail("a connection that takes bytes", error.to_string()))
+    }
+
+    /// Sends from another thread, as a server that does not read for a while would block this one. A server may
+    /// close before it has all: then the rest stays unsent.
+    pub fn send_aside(&self, bytes: Vec<u8>) -> std::thread::JoinHandle<()> {
+        let mut socket = self.socket.try_clone().expect("a socket can be cloned");
+        std::thread::spawn(move || {
+            let _ = socket.write_all(&bytes);
+        })
+    }
+
+    /// No more will be sent.
+    pub fn half_close(&mut self) -> Step {
+        self.socket.shutdown(Shutdown::Write).or_else(|error| fail("an open connection", error.to_string()))
+    }
+
+    /// Reads once more, until `deadline`. False if nothing came.
+    fn read_more(&mut self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || self.ended.is_some() {
+            return false;
+        }
+        let mut buffer = [0; 65536];
+        self.socket.set_read_timeout(Some(left)).expect("a time that is not zero is a timeout");
+        match self.socket.read(&mut buffer) {
+            Ok(0) => self.ended = Some("FIN"),
+            Ok(count) => self.come.extend_from_slice(&buffer[..count]),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => self.ended = Some("RST"),
+            Err(_) => self.ended = Some("an error"),
+        }
+        self.ended.is_none()
+    }
+
+    /// Exactly these bytes come next.
+    pub fn expect(&mut self, right: impl AsRef<[u8]>) -> Step {
+        self.expect_one_of(&[right.as_ref()]).map(|_| ())
+    }
+
+    /// Exactly one of these comes next; which one. None may begin another.
+    pub fn expect_one_of(&mut self, right: &[&[u8]]) -> Result<usize, Failure> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            if let Some(index) = right.iter().position(|right| self.come.starts_with(right)) {
+                self.come.drain(..right[index].len());
+                return Ok(index);
+            }
+            let possible = right.iter().any(|right| right.starts_with(&self.come));
+            if !possible {
+                // A moment for the rest of the wrong answer, to show it whole.
+                let soon = Instant::now() + Duration::from_millis(50);
+                while self.read_more(soon) {}
+                break;
+            }
+            if !self.read_more(deadline) && (self.ended.is_some() || Instant::now() >= deadline) {
+                break;
+            }
+        }
+        let expected: Vec<String> = right.iter().map(|right| escaped(right, 600)).collect();
+        let mut got = escaped(&self.come, 600);
+        match self.ended {
+            Some(end) => got.push_str(&format!(" then {end}")),
+            None if got.is_empty() => got.push_str(&format!("nothing in {:?}", self.patience)),
+            None => {}
+        }
+        fail(expected.join(" or "), got)
+    }
+
+    /// The server ends the connection, gracefully, and sends nothing more.
+    pub fn fin(&mut self) -> Step {
+        let deadline = Instant::now() + self.patience;
+        while self.ended.is_none() && self.come.is_empty() && Instant::now() < deadline {
+            self.read_more(deadline);
+        }
+        match (self.ended, self.come.is_empty()) {
+            (Some("FIN"), true) => Ok(()),
+            (Some(end), true) => fail("FIN", end),
+            (None, true) => fail("FIN", format!("an open connection after {:?}", self.patience)),
+            (_, false) => fail("FIN and nothing before it", escaped(&self.come, 600)),
+        }
+    }
+
+    /// Nothing comes for that long, and the connection stays.
+    pub fn quiet(&mut self, time: Duration) -> Step {
+        let deadline = Instant::now() + time;
+        while self.read_more(deadline) {}
+        match self.ended {
+            None if self.come.is_empty() => Ok(()),
+            Some(end) => fail("an open connection and no bytes", format!("{} then {end}", escaped(&self.come, 600))),
+            None => fail("no bytes", escaped(&self.come, 600)),
+        }
+    }
+
+    /// The connection is in step: a request that needs no state is answered rightly, with nothing before or behind.
+    pub fn in_step(&mut self) -> Step {
+        self.send("GET /no/such/path HTTP/1.1\r\nHost: probe\r\n\r\n")?;
+        self.expect(crate::model::answer::status(404)).map_err(|failure| Failure {
+            expected: format!("an open connection in step: {}", failure.expected),
+            ..failure
+        })?;
+        if self.come.is_empty() { Ok(()) } else { fail("nothing behind the answer", escaped(&self.come, 600)) }
+    }
+
+    /// After an answer: FIN if it says so, otherwise still in step.
+    pub fn after(&mut self, answer: &[u8]) -> Step {
+        let closes = answer.windows(19).any(|bytes| bytes == b"Connection: close\r\n");
+        if closes { self.fin() } else { self.in_step() }
+    }
+}

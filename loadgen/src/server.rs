@@ -1,0 +1,108 @@
+//! Servers under test: what must be known to start one, and starting a program on loopback in its own process group.
+
+use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Something that can start servers, each fresh on a data folder.
+pub trait StartServer: Sync {
+    /// Starts one, and returns when it accepts connections.
+    fn start(&self, data_dir: &Path) -> anyhow::Result<Box<dyn RunningServer>>;
+}
+
+/// A server that runs. Dropped, it is stopped.
+pub trait RunningServer: Send {
+    /// Where it listens.
+    fn addr(&self) -> SocketAddr;
+    /// Its process.
+    fn pid(&self) -> u32;
+    /// Whether it still runs.
+    fn alive(&mut self) -> bool;
+}
+
+/// Starts `PATH --data DIR --port P` on a free port.
+#[derive(Debug, Clone)]
+pub struct CommandServer {
+    /// The program.
+    pub path: PathBuf,
+    /// Arguments after those two.
+    pub extra_args: Vec<String>,
+    /// How long it may take to listen.
+    pub patience: Duration,
+}
+
+impl CommandServer {
+    /// A program without further arguments, with 10 seconds to listen.
+    pub fn new(path: impl Into<PathBuf>) -> CommandServer {
+        CommandServer { path: path.into(), extra_args: Vec::new(), patience: Duration::from_secs(10) }
+    }
+}
+
+struct Running {
+    child: Child,
+    addr: SocketAddr,
+}
+
+impl StartServer for CommandServer {
+    fn start(&self, data_dir: &Path) -> anyhow::Result<Box<dyn RunningServer>> {
+        let port = free_port()?;
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let child = Command::new(&self.path)
+            .arg("--data")
+            .arg(data_dir)
+            .args(["--port", &port.to_string()])
+            .args(&self.extra_args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}: is it built, and executable?", self.path.display()))?;
+        // From here on every way out stops it.
+        let mut running = Running { child, addr };
+        let start = Instant::now();
+        while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
+            if let Some(status) = running.child.try_wait()? {
+                bail!("{} ended with {status} before it listened on {addr}", self.path.display());
+            }
+            if start.elapsed() > self.patience {
+                bail!("{} did not listen on {addr} within {:?}", self.path.display(), self.patience);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(Box::new(running))
+    }
+}
+
+impl RunningServer for Running {
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The group, so that what it forked ends too. Where it is gone already there is nothing to do.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A port nobody listens on now. Another may take it before the server does: then the start fails and says so.
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on loopback")?;
+    Ok(listener.local_addr()?.port())
+}

@@ -1,0 +1,4 @@
+//! The load generator against servers that misbehave in known ways, over real sockets.
+
+mod checker;
+mod replay;
