@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use super::durable;
 use crate::judge::hypothesis::clean;
 use crate::judge::outcome::Outcome;
+use crate::judge::profile::FunctionShift;
 use crate::judge::record::Record;
 use crate::judge::sample::Mode;
 use crate::judge::statistics::{Estimate, fewer_instructions, score_gain};
@@ -19,19 +20,6 @@ const INDEX: &str = "INDEX.md";
 
 /// Functions a lesson names.
 const FUNCTIONS: usize = 8;
-
-/// Instructions per request of one function, before and after.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FunctionShift {
-    /// Its name.
-    pub name: String,
-    /// User or kernel.
-    pub mode: Mode,
-    /// In the champion.
-    pub before: f64,
-    /// In the challenger.
-    pub after: f64,
-}
 
 /// The lessons in one folder.
 #[derive(Clone, Debug)]
