@@ -2,12 +2,15 @@
 
 mod attempt;
 mod cli;
+mod cmd;
 mod data;
 mod exit;
 mod judge;
 mod lab;
+mod os;
 mod out;
 mod propose;
+mod real;
 mod search;
 #[cfg(test)]
 mod sim;
@@ -18,7 +21,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    match Ok::<exit::Exit, anyhow::Error>(exit::Exit::Done) {
+    match cmd::run(&cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("error: {error:#}");

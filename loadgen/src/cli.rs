@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadgen::cases::{CaseFilter, CommandServer, StartServer};
 use loadgen::dataset::{DataSet, fixture};
-use loadgen::drive::{Options, drive};
+use loadgen::drive::{Marks, Options, Window, drive};
 use loadgen::plan::Plan;
 use loadgen::report::Report;
 use loadgen::workload::{Schedule, Workload};
@@ -274,7 +274,8 @@ impl How {
     fn drive(&self, plan: &Plan, addr: SocketAddr, gate: Option<u32>, server_pid: Option<u32>) -> anyhow::Result<bool> {
         let timeout =
             Duration::try_from_secs_f64(self.timeout).context("--timeout must be a positive number of seconds")?;
-        let options = Options { gate, marks: self.marks, server_pid, timeout, stop: None };
+        let window = self.marks.then_some(&Marks as &dyn Window);
+        let options = Options { gate, window, server_pid, timeout, stop: None };
         let report = drive(plan, addr, &options)?;
         self.print(&report)?;
         Ok(report.clean())

@@ -1,6 +1,6 @@
 //! `harness replay COMMIT|N`: build it again, count it again on the recorded seeds, and say whether the numbers come out.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::{Workshop, print_json};
 use crate::cli;
@@ -162,6 +162,8 @@ fn answer(recorded: &Recorded, built: &str, taken: &[&Sample], measured: &[Sampl
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context as _;
+
     use super::*;
     use crate::judge::sample::{Load, Side};
 

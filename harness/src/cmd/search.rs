@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
-use jiff::Zoned;
+use jiff::ZonedDateTime;
 
 use super::{pick, print_json, runs};
 use crate::cli;
@@ -108,13 +108,13 @@ fn budget(run: &Run, args: &cli::Search) -> Result<Budget> {
     budget.attempts = args.attempts.or(budget.attempts);
     budget.plateau = args.plateau.or(budget.plateau);
     if let Some(until) = &args.until {
-        budget.seconds = Some(seconds_until(until, &Zoned::now())?);
+        budget.seconds = Some(seconds_until(until, &ZonedDateTime::now())?);
     }
     Ok(budget)
 }
 
 /// Seconds from `now` to the next time the clock shows `until` (HH:MM).
-fn seconds_until(until: &str, now: &Zoned) -> Result<f64> {
+fn seconds_until(until: &str, now: &ZonedDateTime) -> Result<f64> {
     let wrong = || UsageError(format!("--until {until}: write a time of day as HH:MM, such as 07:00"));
     let (hour, minute) = until.split_once(':').ok_or_else(wrong)?;
     let (hour, minute): (i8, i8) = (hour.parse().map_err(|_| wrong())?, minute.parse().map_err(|_| wrong())?);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn until_is_the_next_time_the_clock_shows_it() {
-        let now: Zoned = "2026-03-01T22:30:00[UTC]".parse().unwrap();
+        let now: ZonedDateTime = "2026-03-01T22:30:00[UTC]".parse().unwrap();
         assert_eq!(seconds_until("23:00", &now).unwrap(), 1800.0);
         assert_eq!(seconds_until("07:00", &now).unwrap(), 8.5 * 3600.0);
         assert_eq!(seconds_until("22:30", &now).unwrap(), 24.0 * 3600.0);

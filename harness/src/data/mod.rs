@@ -2,6 +2,7 @@
 //! What the values mean is the judge's; nothing here decides.
 
 pub mod attempts;
+pub mod calibration;
 pub mod definition;
 pub mod durable;
 pub mod history;

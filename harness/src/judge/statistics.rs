@@ -45,9 +45,9 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Before a calibration: the upper end of what inert rebuilds were seen to differ by on the emulated machine (0.04% to
-    /// 0.07%, one standard deviation), and three times that for the luckiest of them.
-    pub const UNCALIBRATED: Noise = Noise { sigma_aa: 0.0007, relink: 0.0021, quantum: 0.0 };
+    /// What a meter is taken to have until it is calibrated: 0.05%, the spread that inert rebuilds of small servers showed
+    /// on an emulated machine under a plain closed loop.
+    pub const UNCALIBRATED: Noise = Noise { sigma_aa: 0.000_5, relink: 0.000_5, quantum: 0.0 };
 
     /// From a calibration.
     pub fn new(sigma_aa: f64, relink: f64) -> Self {
@@ -141,7 +141,8 @@ pub fn half_width(n: usize, s_eff: f64, alpha: f64) -> f64 {
 }
 
 /// Does a held-out comparison bear out the gains that were claimed one by one? The claims add up on the scale of `d`;
-/// half widths, all taken at the held-out comparison's `alpha` and of independent pairs, add up as squares. An unbounded or unknown estimate bears out nothing.
+/// half widths, all taken at the held-out comparison's `alpha` and of independent pairs, add up as squares. An unbounded
+/// or unknown estimate bears out nothing.
 pub fn bears_out(held: &Estimate, claims: &[Estimate]) -> bool {
     let half = |estimate: &Estimate| half_width(estimate.pairs, estimate.s_eff, held.alpha);
     let claimed: f64 = claims.iter().map(|claim| claim.mean).sum();

@@ -148,6 +148,13 @@ impl Builder {
         Ok(())
     }
 
+    /// What compiles here, as it names itself: part of what a binary, and so a count, depends on.
+    pub fn compiler(&self, workspace: &Path) -> Result<String, BuildError> {
+        let rustc = Spawn::new("rustc").folder(workspace).inherit(NEEDED).arg("-vV").capture(MESSAGES);
+        let done = rustc.run(self.limit, &AtomicBool::new(false))?;
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
     /// Builds `package` of the workspace at `worktree`, in release mode, statically linked.
     pub fn build(&self, worktree: &Path, package: &str, log: &Path, stop: &AtomicBool) -> Result<Build, BuildError> {
         let worktree = &worktree.canonicalize().map_err(file("find", worktree))?;

@@ -1,5 +1,6 @@
 //! `Lab` on this machine: each method is a few lines over the layer that does the work.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, anyhow};
 use loadgen::workload::Workload;
 
-use super::build::{BuildFault, Builder, Built};
+use super::build::{Binary as Built, Build, Builder};
 use super::frozen::Frozen;
 use super::measure::pairs::{Bench, Server, without_profiles};
 use super::measure::samples::Samples;
@@ -121,11 +122,22 @@ impl RealLab {
     }
 
     fn champion_server(&self) -> Result<Server<'_>> {
-        self.champion_built.as_ref().map(Built::server).ok_or_else(|| anyhow!("the champion is not built yet"))
+        self.champion_built.as_ref().map(server).ok_or_else(|| anyhow!("the champion is not built yet"))
     }
 
     fn bench(&self) -> Bench<'_> {
         Bench { meter: &*self.meter, workload: &self.workload, samples: Some(&self.samples), stop: &self.stop }
+    }
+
+    /// Build what the worktree holds; the inner error is the candidate's.
+    fn compile(&self, log: &Path) -> Phased<Result<Built, String>> {
+        let build = self.builder.build(self.worktree.path(), &self.run.candidate.package, log, &self.stop);
+        match build.map_err(anyhow::Error::from)? {
+            Build::Built(built) => Ok(Ok(built)),
+            Build::Failed(reason) => Ok(Err(reason)),
+            Build::TimedOut(after) => Ok(Err(format!("the build took longer than {:.0} s (limits.build)", after.as_secs_f64()))),
+            Build::Interrupted => Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Build })),
+        }
     }
 
     /// Build a commit that was sound before; a failure now is the harness's own.
@@ -133,9 +145,8 @@ impl RealLab {
         self.worktree.restore(commit).map_err(anyhow::Error::from)?;
         (self.say)(&format!("building the {what} ({})", commit.short()));
         let log = self.place.work.join(format!("{what}.log"));
-        self.builder.build(self.worktree.path(), &log, &self.stop).map_err(|fault| match fault {
-            BuildFault::Interrupted => Stop::Ended(Outcome::Interrupted { phase: Phase::Build }),
-            fault => Stop::Own(anyhow!("the {what} {} does not build: {fault}. The whole log is {}", commit.short(), log.display())),
+        self.compile(&log)?.map_err(|reason| {
+            Stop::Own(anyhow!("the {what} {} does not build: {reason}. The whole log is {}", commit.short(), log.display()))
         })
     }
 
@@ -159,15 +170,12 @@ impl RealLab {
 
     fn note_profiles(&mut self, attempt: u32, counted: &[(Counted, Counted)]) -> Result<()> {
         let Some((champion, challenger)) = counted.first().filter(|(_, challenger)| !challenger.profile.is_empty()) else { return Ok(()) };
-        self.shifts = shifts(champion, challenger);
+        let side = |counted: &'_ Counted| (counted.profile.clone(), counted.sample.load.verified);
+        let ((champion, champion_requests), (challenger, challenger_requests)) = (side(champion), side(challenger));
+        self.shifts = shifts((&champion, champion_requests), (&challenger, challenger_requests));
         self.attempts.keep_profiles(
             attempt,
-            &Profiles {
-                champion: champion.profile.clone(),
-                champion_requests: champion.sample.load.verified,
-                challenger: challenger.profile.clone(),
-                challenger_requests: challenger.sample.load.verified,
-            },
+            &Profiles { champion, champion_requests, challenger, challenger_requests },
         )
     }
 }
@@ -206,8 +214,8 @@ impl Lab for RealLab {
         };
         if self.view()?.records.is_empty() {
             (self.say)("validating the baseline");
-            match validate::validate(&built.path, &self.run.limits, &self.stop) {
-                Ok(_) => {}
+            match validate::validate(&built.path, &self.run.limits, &self.stop).1 {
+                Ok(()) => {}
                 Err(Stop::Ended(Outcome::Interrupted { .. })) => return Ok(notes),
                 Err(Stop::Ended(outcome)) => {
                     return Err(anyhow!("the baseline itself is not valid, so nothing can be compared with it: {}", outcome.reason()));
@@ -265,11 +273,7 @@ impl Lab for RealLab {
 
     fn build(&mut self, attempt: &Attempt) -> Phased<Binary> {
         let log = self.attempts.path(attempt.number, Part::BuildLog);
-        let built = self.builder.build(self.worktree.path(), &log, &self.stop).map_err(|fault| match fault {
-            BuildFault::Own(error) => Stop::Own(error),
-            BuildFault::Interrupted => Stop::Ended(Outcome::Interrupted { phase: Phase::Build }),
-            fault => Stop::Ended(Outcome::BuildFailed { reason: fault.to_string() }),
-        })?;
+        let built = self.compile(&log)?.map_err(|reason| Stop::Ended(Outcome::BuildFailed { reason }))?;
         if let Some(outcome) = self.seen(&built)? {
             return Err(Stop::Ended(outcome));
         }
@@ -280,15 +284,10 @@ impl Lab for RealLab {
 
     fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<()> {
         let built = self.challenger_built.as_ref().context("validation comes after the build")?;
-        let (report, verdict) = match validate::validate(&built.path, &self.run.limits, &self.stop) {
-            Ok(report) => (Some(report), Ok(())),
-            Err(stop) => (None, Err(stop)),
-        };
-        let told = report.unwrap_or_else(|| match &verdict {
-            Err(Stop::Ended(outcome)) => serde_json::json!({ "failed": outcome.reason() }),
-            _ => serde_json::Value::Null,
-        });
-        self.attempts.keep(attempt.number, Part::Validate, &told)?;
+        let (report, verdict) = validate::validate(&built.path, &self.run.limits, &self.stop);
+        if let Some(report) = report {
+            self.attempts.keep(attempt.number, Part::Validate, &report)?;
+        }
         verdict
     }
 
@@ -298,7 +297,8 @@ impl Lab for RealLab {
             Stage::Screen { pairs } => self.schedule.screen(pairs),
             Stage::Confirm { look, pairs } => self.schedule.confirm(attempt.number, look, commit, pairs),
         };
-        let challenger = self.challenger_built.as_ref().context("measuring comes after the build")?.server();
+        let challenger = self.challenger_built.as_ref().context("measuring comes after the build")?;
+        let challenger = server(challenger);
         let counted = self.bench().pairs(self.champion_server()?, challenger, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
         if self.shifts.is_empty() {
             self.note_profiles(attempt.number, &counted)?;
@@ -356,7 +356,7 @@ impl Lab for RealLab {
         self.reset()?;
         (self.say)("counting champion and baseline on held-out seeds");
         let turns = self.schedule.held_out(self.champion.as_str(), HELD_OUT_SEEDS);
-        let counted = self.bench().pairs(built.server(), self.champion_server()?, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
+        let counted = self.bench().pairs(server(&built), self.champion_server()?, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
         let pairs = without_profiles(&counted);
         let ds: Vec<f64> = pairs.iter().map(Pair::d).collect();
         let estimate = estimate(&ds, &self.noise.with_windows_of(&pairs), 0.01);
@@ -390,6 +390,10 @@ impl Lab for RealLab {
     fn stopping(&self) -> Option<EndReason> {
         self.stop.load(Ordering::Relaxed).then_some(EndReason::Interrupted)
     }
+}
+
+fn server(built: &Built) -> Server<'_> {
+    Server { path: &built.path, sha256: &built.sha256 }
 }
 
 fn kind(mode: Mode) -> Kind {

@@ -6,6 +6,8 @@ mod marks;
 mod run;
 mod server;
 
+pub use marks::{Marks, Window};
+
 use crate::plan::Plan;
 use crate::report::Report;
 use std::net::SocketAddr;
@@ -13,12 +15,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How to drive.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The server's process, to be held while each wave is written.
     pub gate: Option<u32>,
-    /// Whether to execute the marks around the window.
-    pub marks: bool,
+    /// Who is told of the window's edges.
+    pub window: Option<&'a dyn Window>,
     /// The server's process, to report facts of.
     pub server_pid: Option<u32>,
     /// How long a round may go without a byte before what is missing is lost.
@@ -29,7 +31,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { gate: None, marks: false, server_pid: None, timeout: Duration::from_secs(10), stop: None }
+        Options { gate: None, window: None, server_pid: None, timeout: Duration::from_secs(10), stop: None }
     }
 }
 

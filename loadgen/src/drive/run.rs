@@ -2,7 +2,7 @@
 
 use super::check::{Check, Event};
 use super::gate::Gate;
-use super::{Options, marks, server};
+use super::{Options, server};
 use crate::plan::Plan;
 use crate::report::{Counts, Error, Latency, Report, ServerFacts, escaped};
 use anyhow::Context;
@@ -117,14 +117,14 @@ impl<'a> Run<'a> {
         }
         let before = self.options.server_pid.map(server::switches).transpose()?;
         let start = Instant::now();
-        if self.options.marks {
-            marks::begin();
+        if let Some(window) = self.options.window {
+            window.opens();
         }
         for round in self.plan.warmup_rounds..self.plan.rounds.len() {
             stopped = stopped || self.round(round)?;
         }
-        if self.options.marks {
-            marks::end();
+        if let Some(window) = self.options.window {
+            window.closes();
         }
         let seconds = start.elapsed().as_secs_f64();
         // A server that ended has lost answers already; what the kernel knew of it is gone, and that is not our failure.

@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use error::GitError;
-use git2::{DiffFormat, DiffOptions, ObjectType, Oid, Repository, StatusOptions};
+use git2::{DiffDelta, DiffFormat, DiffOptions, ObjectType, Oid, Repository, StatusOptions};
 pub use scan::{Change, Mode};
 pub use worktree::Worktree;
 
@@ -179,6 +179,15 @@ impl Repo {
         }
         let blob = self.git.find_blob(entry.id()).map_err(GitError::during(&format!("reading {path} at {commit}")))?;
         Ok(Some(blob.content().to_owned()))
+    }
+
+    /// Paths that differ between two commits.
+    pub fn changed_paths(&self, old: &CommitId, new: &CommitId) -> Result<Vec<String>, GitError> {
+        let during = format!("comparing {old} with {new}");
+        let (old, new) = (self.tree(old)?, self.tree(new)?);
+        let diff = self.git.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(GitError::during(&during))?;
+        let path = |delta: DiffDelta<'_>| delta.new_file().path().map(|path| path.to_string_lossy().into_owned());
+        Ok(diff.deltas().filter_map(path).collect())
     }
 
     /// The difference between two commits as a unified diff that `Worktree::apply` takes.

@@ -6,14 +6,15 @@ pub mod samples;
 pub mod vm;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use loadgen::dataset::DataSet;
 use loadgen::plan::Plan;
-use loadgen::workload::Workload;
+use loadgen::workload::{Schedule, Workload};
 
-use crate::data::definition::MeterKind;
+use crate::data::definition::{Limits, MeterKind};
 use crate::judge::sample::Counted;
 
 /// Why there is no sample.
@@ -43,6 +44,9 @@ pub struct Load {
     pub data: Vec<(PathBuf, Vec<u8>)>,
     /// Requests and expected answers.
     pub plan: Plan,
+    /// Whether the server is held still while a wave is written, where the meter can do that: the saturated server, its
+    /// batches a function of the plan.
+    pub gate: bool,
 }
 
 impl Load {
@@ -50,7 +54,21 @@ impl Load {
     pub fn make(workload: &Workload, seed: u64) -> Load {
         let set = DataSet::generate(seed, workload);
         let plan = Plan::make(seed, workload, &set);
-        Load { seed, data: set.files(), plan }
+        Load { seed, data: set.files(), plan, gate: workload.schedule == Schedule::Waves }
+    }
+
+    /// Write the data files below this folder.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        for (name, bytes) in &self.data {
+            let path = folder.join(name);
+            let parent = path.parent().unwrap_or(folder);
+            std::fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+            std::fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+        }
+        Ok(())
     }
 }
 
@@ -65,7 +83,7 @@ pub trait Meter: Send + Sync {
     /// How many measurements may run side by side without disturbing each other.
     fn lanes(&self) -> usize;
     /// One sample, by a fresh process of the server.
-    fn measure(&self, server: &Path, load: &Load, stop: &AtomicBool) -> std::result::Result<Counted, Fault>;
+    fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> std::result::Result<Counted, Fault>;
 }
 
 /// Get the wanted meter ready. `auto` takes the hardware counter where it passes its self-test, else the emulated
@@ -73,17 +91,18 @@ pub trait Meter: Send + Sync {
 ///
 /// # Errors
 /// When the wanted meter cannot be had: what was tried and what to install or set.
-pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: perf::Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
+pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: &Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
     let vm = |say: &mut dyn FnMut(&str)| -> Result<Box<dyn Meter>> {
-        Ok(Box::new(vm::VmMeter::prepare(root, cache, say).context("the emulated machine is not ready")?))
+        let meter = vm::VmMeter::prepare(root, cache, say).context("the emulated machine is not ready")?;
+        Ok(Box::new(meter.with_limit(limits.measure)))
     };
     match choice {
         MeterKind::Vm => vm(say),
-        MeterKind::Perf => match perf::Native::prepare(limits) {
+        MeterKind::Perf => match perf::native::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),
             Err(error) => bail!("the hardware counter cannot be used: {error}. Set meter = \"vm\" in runs.toml to count in the emulated machine"),
         },
-        MeterKind::Auto => match perf::Native::prepare(limits) {
+        MeterKind::Auto => match perf::native::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),
             Err(error) => {
                 say(&format!("meter: vm (no hardware counter: {error})"));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::AtomicBool;
 
 use loadgen::workload::Workload;
@@ -34,7 +34,7 @@ pub struct Bench<'a> {
     /// Samples kept from earlier; `None` counts everything anew.
     pub samples: Option<&'a Samples>,
     /// Set when the person wants to stop.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Arc<AtomicBool>,
 }
 
 impl Bench<'_> {

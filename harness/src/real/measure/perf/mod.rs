@@ -4,6 +4,7 @@
 
 mod counter;
 mod known;
+pub mod native;
 
 pub use counter::{Bad, Counter, Kind, Mode, NoCounter, Reading, Scope};
 
