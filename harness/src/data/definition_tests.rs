@@ -145,3 +145,13 @@ fn the_repositorys_own_runs_are_well_formed() {
     assert_eq!(runs.pick(Some("patches")).unwrap().1.proposer, ProposerKind::Patches);
     assert_eq!(runs.sha256().len(), 64);
 }
+
+proptest::proptest! {
+    #[test]
+    fn every_text_is_a_definition_or_a_fault_with_its_place(text in "(\\[runs\\.[a-z]\\]\n|budget|time|limits|=|\\.|\"[0-9a-z%]{0,4}\"|[0-9]|\n| |ä){0,30}") {
+        if let Err(error) = parse(&text) {
+            let message = error.to_string();
+            proptest::prop_assert!(message.starts_with("runs.toml:") && !message.contains('\n'), "{}", message);
+        }
+    }
+}

@@ -11,8 +11,8 @@ use anyhow::{Context as _, Result};
 use super::durable;
 use crate::judge::hypothesis::clean;
 use crate::judge::outcome::Outcome;
-use crate::judge::record::Record;
 use crate::judge::profile::FunctionShift;
+use crate::judge::record::Record;
 use crate::judge::sample::Mode;
 use crate::judge::statistics::{Estimate, fewer_instructions, score_gain};
 
@@ -46,14 +46,6 @@ impl Knowledge {
         durable::write(&path, lesson(run, record, shifts).as_bytes())?;
         self.index()?;
         Ok(path)
-    }
-
-    /// Does this attempt have its lesson?
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn has(&self, attempt: u32) -> Result<bool> {
-        Ok(self.lessons()?.iter().any(|lesson| lesson.attempt == attempt))
     }
 
     /// Write every lesson that is missing, from the ledger's records; says how many were.
@@ -271,7 +263,6 @@ mod tests {
         let (_folder, knowledge) = knowledge();
         let records = [invalid(1), promoted(2), invalid(3)];
         knowledge.learn("default", &records[1], &[]).unwrap();
-        assert!(knowledge.has(2).unwrap() && !knowledge.has(1).unwrap());
         assert_eq!(knowledge.complete(records.iter().map(|record| ("default", record))).unwrap(), 2);
         assert_eq!(names(&knowledge), ["0001-1-patch.md", "0002-2-patch.md", "0003-3-patch.md", INDEX]);
         assert_eq!(knowledge.complete(records.iter().map(|record| ("default", record))).unwrap(), 0);

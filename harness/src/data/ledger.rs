@@ -87,7 +87,13 @@ pub struct Contents {
 
 impl Contents {
     fn parse(bytes: &[u8]) -> Result<Self, BadLine> {
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        // After a power cut a block inside the last line may be missing while its end is there: the kernel writes blocks
+        // in any order, and a missing one reads as zeros, which JSON never holds.
+        let last = bytes[..whole.saturating_sub(1)].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if bytes[last..whole].contains(&0) {
+            whole = last;
+        }
         let mut lines: Vec<Line> = Vec::new();
         for (index, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
             let number = index as u64 + 1;

@@ -53,6 +53,29 @@ fn a_crash_at_any_byte_of_the_last_line_loses_that_line_only_and_says_so() {
 }
 
 #[test]
+fn a_block_missing_inside_the_last_line_is_a_torn_line_and_inside_an_earlier_one_is_damage() {
+    let (folder, bytes) = written(three());
+    let mut holed = bytes.clone();
+    let length = holed.len();
+    holed[length - 600..length - 100].fill(0);
+    fs::write(folder.path().join(FILE), &holed).unwrap();
+    assert!(Ledger::open(folder.path()).unwrap().1.is_some());
+    assert_eq!(read(folder.path()).unwrap().lines.len(), 2);
+    let mut holed = bytes;
+    holed[300..400].fill(0);
+    assert_eq!(bad_line(&holed), Some(1));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_at_all_make_the_reader_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
+        let whole = bytes.contains(&b'\n');
+        let read = Contents::parse(&bytes);
+        proptest::prop_assert!(read.is_err() || !whole || read.is_ok_and(|contents| contents.lines.is_empty()));
+    }
+}
+
+#[test]
 fn any_byte_that_is_changed_is_found_in_its_line() {
     let (_folder, bytes) = written(three());
     assert_eq!(bad_line(&bytes), None);
@@ -190,4 +213,53 @@ fn the_format_is_what_its_description_says() {
             && body.ends_with("Z\",\"event\":{\"event\":\"run-interrupted\",\"run\":\"a\"}}"),
         "{body}"
     );
+}
+
+const CHILD: &str = "LEDGER_TEST_FOLDER";
+
+/// Appends, and says which lines were acknowledged, until it is killed or fails.
+fn append_until_stopped(folder: &Path) {
+    let (mut ledger, _) = Ledger::open(folder).unwrap();
+    for attempt in 1.. {
+        match ledger.append(outcome("a", promoted(attempt))) {
+            // Standard output may be captured; this file is not.
+            Ok(line) => fs::write(folder.join("acknowledged"), line.entry.n.to_string()).unwrap(),
+            Err(error) => panic!("{error:#}"),
+        }
+    }
+}
+
+#[test]
+fn killed_at_any_instant_no_acknowledged_line_is_lost_and_the_lock_is_free() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        return append_until_stopped(Path::new(&folder));
+    }
+    for milliseconds in [60, 75, 90, 105, 120] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "data::ledger::tests::killed_at_any_instant_no_acknowledged_line_is_lost_and_the_lock_is_free",
+            ])
+            .env(CHILD, folder.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let acknowledged = || fs::read_to_string(folder.path().join("acknowledged")).ok()?.parse::<usize>().ok();
+        let patience = std::time::Instant::now();
+        while acknowledged().is_none() && patience.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let kept = read(folder.path()).unwrap().lines.len();
+        // The kill may have come while the file of the last number was being written.
+        let said = acknowledged().unwrap_or(kept);
+        assert!(kept >= said.max(1) && kept <= said + 1, "kept {kept}, acknowledged {said}");
+        let (mut ledger, _) = Ledger::open(folder.path()).unwrap();
+        ledger.append(intent("a", 1)).unwrap();
+        assert_eq!(read(folder.path()).unwrap().lines.len(), kept + 1);
+    }
 }

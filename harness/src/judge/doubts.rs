@@ -139,6 +139,12 @@ impl Doubt {
     }
 }
 
+/// Doubts in a sentence for people, each with its remedy: the reason of an unsound outcome.
+pub fn sentence(doubts: &[Doubt]) -> String {
+    let each: Vec<String> = doubts.iter().map(|doubt| format!("{doubt} ({})", doubt.remedy())).collect();
+    each.join("; ")
+}
+
 /// Why a sample must not be counted at all: a wrong byte or a lost answer. Never a smaller sample, always an invalid one.
 pub fn invalid(sample: &Sample) -> Option<String> {
     let load = &sample.load;
@@ -290,7 +296,7 @@ mod tests {
             (Doubt::Moved { to: Where::LoadCpu, saved: 3.0, grown: 2.5 }, "2.5 more"),
         ] {
             assert!(doubt.to_string().contains(figure), "{doubt}");
-            assert!(doubt.remedy().len() > 20);
+            assert!(sentence(&[doubt.clone(), Doubt::Marker]).contains(&format!("({}); the mark", doubt.remedy())));
             let text = serde_json::to_string(&doubt).unwrap();
             assert_eq!(serde_json::from_str::<Doubt>(&text).unwrap(), doubt);
         }

@@ -54,6 +54,20 @@ impl Noise {
         Noise { sigma_aa, relink, quantum: 0.0 }
     }
 
+    /// From the `d` of a binary against inert rebuilds of itself, a list of pairs for each rebuild. Nothing was improved,
+    /// so the spread is taken around zero. `None` with fewer than two rebuilds, or one without pairs or a finite `d`:
+    /// an unknown spread is never a small one.
+    pub fn from_rebuilds(rebuilds: &[Vec<f64>]) -> Option<Self> {
+        if rebuilds.len() < 2 || rebuilds.iter().any(|ds| ds.is_empty() || ds.iter().any(|d| !d.is_finite())) {
+            return None;
+        }
+        let all = || rebuilds.iter().flatten();
+        let sigma_aa = (all().map(|d| d * d).sum::<f64>() / all().count() as f64).sqrt();
+        let mean = |ds: &Vec<f64>| ds.iter().sum::<f64>() / ds.len() as f64;
+        let relink = rebuilds.iter().map(|ds| mean(ds).abs()).fold(0.0, f64::max);
+        Some(Noise::new(sigma_aa, relink))
+    }
+
     /// With the rounding of a window of `requests` that cost `per_request` instructions each: a whole number has a
     /// spread of `1 / sqrt(12)`.
     #[must_use]
@@ -124,6 +138,16 @@ pub fn half_width(n: usize, s_eff: f64, alpha: f64) -> f64 {
     let half = t_quantile(1.0 - alpha, n - 1) * s_eff / (n as f64).sqrt();
     // 0 * inf: a spread of exactly nothing with a quantile that proves nothing.
     if half.is_nan() { f64::INFINITY } else { half }
+}
+
+/// Does a held-out comparison bear out the gains that were claimed one by one? The claims add up on the scale of `d`;
+/// half widths, all taken at the held-out comparison's `alpha` and of independent pairs, add up as squares. An unbounded
+/// or unknown estimate bears out nothing.
+pub fn bears_out(held: &Estimate, claims: &[Estimate]) -> bool {
+    let half = |estimate: &Estimate| half_width(estimate.pairs, estimate.s_eff, held.alpha);
+    let claimed: f64 = claims.iter().map(|claim| claim.mean).sum();
+    let width = claims.iter().chain([held]).map(|estimate| half(estimate).powi(2)).sum::<f64>().sqrt();
+    width.is_finite() && (held.mean - claimed).abs() <= width
 }
 
 /// Score gain of a `d`, as a fraction: `0.02956` is `0.03`.
@@ -256,6 +280,27 @@ mod tests {
             let back: Estimate = serde_json::from_str(&text).unwrap();
             assert_eq!((back.lcb, back.ucb, back.mean.is_nan()), (got.lcb, got.ucb, got.mean.is_nan()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_calibration_takes_its_spread_around_zero_and_its_luckiest_layout() {
+        let noise = Noise::from_rebuilds(&[vec![0.001, 0.003], vec![-0.001, -0.001]]).unwrap();
+        assert!((noise.sigma_aa - (12e-6f64 / 4.0).sqrt()).abs() < 1e-15);
+        assert!((noise.relink - 0.002).abs() < 1e-15);
+        for unknown in [&[][..], &[vec![0.1]][..], &[vec![0.1], vec![]][..], &[vec![0.1], vec![f64::NAN]][..]] {
+            assert_eq!(Noise::from_rebuilds(unknown), None, "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn claims_are_borne_out_within_the_intervals_of_all_and_not_beyond() {
+        let of = |mean: f64| estimate(&[mean - 0.001, mean, mean + 0.001], &Noise::new(0.0, 0.0), 0.05);
+        let half = of(0.0).ucb;
+        let claims = [of(0.05), of(0.07), of(0.04)];
+        assert!(bears_out(&of(0.16), &claims));
+        assert!(bears_out(&of(0.16 + 1.9 * half), &claims) && bears_out(&of(0.16 - 1.9 * half), &claims));
+        assert!(!bears_out(&of(0.16 + 2.1 * half), &claims) && !bears_out(&of(0.0), &claims));
+        assert!(!bears_out(&estimate(&[0.16], &Noise::new(0.0, 0.0), 0.05), &claims), "one pair bounds nothing");
     }
 
     #[test]
