@@ -99,10 +99,10 @@ impl VmMeter {
         let machine =
             identity(&[&fetched.manifest, &emulator::parameters(), &hex(&Sha256::digest(fs::read(&tools.init)?))]);
         let snapshot = cache.join(format!("snapshot-{}", &machine[..16]));
-        let mut parts = Parts { root: fetched.root, kernel: fetched.kernel, initramfs: snapshot.join("initramfs") };
+        let parts = Parts { root: fetched.root, kernel: fetched.kernel, initramfs: snapshot.join("initramfs") };
         if !snapshot.exists() {
             say("booting the emulated machine once and keeping its state (about 15 s)");
-            make_snapshot(&mut parts, &tools, &cache, &snapshot)?;
+            make_snapshot(&parts, &tools, &cache, &snapshot)?;
         }
         let kernel = Symbols::kernel(&fs::read_to_string(snapshot.join("symbols"))?)?;
         let fingerprint = format!("vm-{}", &identity(&[&machine, &tools.hash])[..16]);
@@ -131,6 +131,12 @@ impl VmMeter {
     pub fn with_limit(mut self, limit: Duration) -> VmMeter {
         self.limit = limit;
         self
+    }
+
+    /// Folders of the cache that hold no state of a booted machine; with them a second cache need not fetch and build.
+    pub fn shared_parts(&self) -> [PathBuf; 2] {
+        let folder = |file: &Path| file.parent().expect("lies in a folder of the cache").to_owned();
+        [folder(&self.parts.kernel), folder(&self.tools.counter)]
     }
 
     /// Measures one job. May be called from several threads at once: each has its own folder and its own emulator, which
@@ -197,7 +203,7 @@ impl VmMeter {
     }
 }
 
-fn make_snapshot(parts: &mut Parts, tools: &Tools, cache: &Path, place: &Path) -> Result<()> {
+fn make_snapshot(parts: &Parts, tools: &Tools, cache: &Path, place: &Path) -> Result<()> {
     let work = tempfile::Builder::new().prefix("booting-").tempdir_in(cache)?;
     let done = work.path().join("done");
     fs::create_dir(&done)?;
