@@ -123,8 +123,8 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // SAFETY: the group was made by `process_group(0)` and its leader is not reaped before `wait` below.
         if let Ok(None) = self.child.try_wait() {
+            // SAFETY: the group was made by `process_group(0)`, and its leader is not reaped before `wait` below.
             unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
         }
         let _ = self.child.wait();

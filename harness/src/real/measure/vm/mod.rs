@@ -40,6 +40,9 @@ use tools::Tools;
 use vm_init::job::{self, Task};
 use vm_init::{DATA_DIR, JOB_FILE, LOADGEN_PATH, PLAN_PATH, SERVER_PATH, answer};
 
+/// Sections of a machine's answer: name and bytes.
+type Sections = Vec<(String, Vec<u8>)>;
+
 /// Host time a measurement may take. 5,000 requests take 2 s.
 const HOST_LIMIT: Duration = Duration::from_secs(120);
 
@@ -94,6 +97,7 @@ impl VmMeter {
     /// told, in one line each, what takes long.
     pub fn prepare(repo_root: &Path, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<VmMeter> {
         let cache = std::path::absolute(cache)?.join("vm");
+        sweep(&cache);
         let fetched = fetch::fetch(&cache, say)?;
         let tools = tools::build(repo_root, &cache, say)?;
         let machine =
@@ -174,7 +178,7 @@ impl VmMeter {
     }
 
     /// Restores the snapshot, gives it the job, and returns what it said and counted.
-    fn run(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Vec<(String, Vec<u8>)>, counts::Output), Fault> {
+    fn run(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Sections, counts::Output), Fault> {
         let folder = tempfile::Builder::new().prefix("running-").tempdir_in(&self.cache)?;
         let at = |name: &str| folder.path().join(name);
         fs::write(at("job"), job.encode())?;
@@ -217,6 +221,21 @@ fn make_snapshot(parts: &Parts, tools: &Tools, cache: &Path, place: &Path) -> Re
         return Err(e).context("cannot keep the snapshot in the cache");
     }
     Ok(())
+}
+
+/// Removes working folders that a killed harness left behind; those of a running one are younger than a day.
+fn sweep(cache: &Path) {
+    const WORKING: [&str; 4] = ["running-", "fetching-", "building-", "booting-"];
+    let day = Duration::from_secs(24 * 3600);
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let working = WORKING.iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
+        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
+        if working && age.is_some_and(|age| age > day) {
+            // Whoever cannot remove it now can try again next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
