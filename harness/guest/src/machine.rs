@@ -2,9 +2,13 @@
 //!
 //! Who pays. CPU 0 belongs to the load generator, CPU 1 to the server. The server's tasks are confined to CPU 1 by a
 //! cpuset, which no system call of theirs can leave. Work the kernel puts off (RCU, per-CPU workers) stays on the CPU that
-//! caused it, because the kernel is started without `nohz_full` and `rcu_nocbs`. On loopback a packet is received
-//! wherever it was sent, so the server's send would pay for the client's receive: receive flow steering moves each
-//! packet to the CPU where its reader reads, as a network card with its own queues would.
+//! caused it, because the kernel is started without `nohz_full` and `rcu_nocbs`.
+//!
+//! On loopback a packet is received on the CPU that sent it: the server's send would pay for the client's receive, and the
+//! client's send for the server's. Receive flow steering (RFS) moves each packet to the CPU where its reader last read, as
+//! a network card with its own queues would. A connection's first packet has no reader yet and stays with its sender.
+//! Kernel instructions a request for an epoll server, 64 connections, 8 requests deep, waves: 7,904 with RFS; 9,527
+//! with the default; 10,656 with all reception on the server's CPU. All three are the same in every run.
 
 use std::fs;
 use std::io;

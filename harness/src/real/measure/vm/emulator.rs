@@ -15,43 +15,13 @@ use std::time::{Duration, Instant};
 
 /// The machine. `shift=0`: one instruction is one nanosecond of guest time. `sleep=off`: idle time is skipped. No random
 /// numbers from the host. `announce-rounds=0`: no timer of the migration code fires in a restored machine.
-const MACHINE: &[&str] = &[
-    "-M",
-    "q35",
-    "-cpu",
-    "max,-rdrand,-rdseed",
-    "-accel",
-    "tcg,tb-size=512",
-    "-smp",
-    "2",
-    "-m",
-    "256",
-    "-icount",
-    "shift=0,sleep=off",
-    "-rtc",
-    "base=2024-01-01,clock=vm",
-    "-seed",
-    "1",
-    "-nodefaults",
-    "-no-user-config",
-    "-display",
-    "none",
-    "-no-reboot",
-    "-serial",
-    "file:console",
-    "-global",
-    "migration.announce-rounds=0",
-    "-device",
-    "pvpanic",
-    "-chardev",
-    "file,id=answer,path=answer",
-    "-device",
-    "isa-debugcon,iobase=0xe9,chardev=answer",
-    "-kernel",
-    "vmlinux",
-    "-initrd",
-    "initramfs",
-];
+const MACHINE: &str = "-M q35 -cpu max,-rdrand,-rdseed -accel tcg,tb-size=512 -smp 2 -m 256 \
+    -icount shift=0,sleep=off -rtc base=2024-01-01,clock=vm -seed 1 \
+    -nodefaults -no-user-config -display none -no-reboot -serial file:console \
+    -global migration.announce-rounds=0 -device pvpanic \
+    -chardev file,id=answer,path=answer -device isa-debugcon,iobase=0xe9,chardev=answer \
+    -kernel vmlinux -initrd initramfs \
+    -L emulator/usr/share/qemu -L emulator/usr/share/seabios";
 
 /// The kernel's command line. Neither `nohz_full` nor `rcu_nocbs`: work the kernel puts off must stay on the CPU that
 /// caused it, or it would not be counted.
@@ -71,7 +41,7 @@ pub struct Parts {
 
 /// The fixed parameters as one text, for fingerprints.
 pub fn parameters() -> String {
-    format!("{} -append {KERNEL}", MACHINE.join(" "))
+    format!("{MACHINE} -append {KERNEL}")
 }
 
 /// How a machine ended.
@@ -101,12 +71,7 @@ impl Emulator {
         let said = File::create(folder.join("emulator.log"))?;
         let program = parts.root.join("usr/bin/qemu-system-x86_64");
         let mut command = Command::new(&program);
-        command.args(MACHINE).args(["-append", KERNEL]).args([
-            "-L",
-            "emulator/usr/share/qemu",
-            "-L",
-            "emulator/usr/share/seabios",
-        ]);
+        command.args(MACHINE.split_whitespace()).args(["-append", KERNEL]);
         command.args(extra).current_dir(folder).env_clear();
         command.env("LD_LIBRARY_PATH", "emulator/usr/lib/x86_64-linux-gnu:emulator/lib/x86_64-linux-gnu");
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).process_group(0);
@@ -158,8 +123,8 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // SAFETY: the group was made by `process_group(0)` and its leader is not reaped before `wait` below.
         if let Ok(None) = self.child.try_wait() {
+            // SAFETY: the group was made by `process_group(0)`, and its leader is not reaped before `wait` below.
             unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
         }
         let _ = self.child.wait();

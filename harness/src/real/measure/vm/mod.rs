@@ -42,6 +42,9 @@ use super::{Fault, Load, Meter};
 use vm_init::job::{self, Task};
 use vm_init::{DATA_DIR, JOB_FILE, LOADGEN_PATH, PLAN_PATH, SERVER_PATH, answer};
 
+/// Sections of a machine's answer: name and bytes.
+type Sections = Vec<(String, Vec<u8>)>;
+
 /// Host time a measurement may take. 5,000 requests take 2 s.
 const HOST_LIMIT: Duration = Duration::from_secs(120);
 
@@ -77,15 +80,16 @@ impl VmMeter {
     /// told, in one line each, what takes long.
     pub fn prepare(repo_root: &Path, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<VmMeter> {
         let cache = std::path::absolute(cache)?.join("vm");
+        sweep(&cache);
         let fetched = fetch::fetch(&cache, say)?;
         let tools = tools::build(repo_root, &cache, say)?;
         let machine =
             identity(&[&fetched.manifest, &emulator::parameters(), &hex(&Sha256::digest(fs::read(&tools.init)?))]);
         let snapshot = cache.join(format!("snapshot-{}", &machine[..16]));
-        let mut parts = Parts { root: fetched.root, kernel: fetched.kernel, initramfs: snapshot.join("initramfs") };
+        let parts = Parts { root: fetched.root, kernel: fetched.kernel, initramfs: snapshot.join("initramfs") };
         if !snapshot.exists() {
             say("booting the emulated machine once and keeping its state (about 15 s)");
-            make_snapshot(&mut parts, &tools, &cache, &snapshot)?;
+            make_snapshot(&parts, &tools, &cache, &snapshot)?;
         }
         let kernel = Symbols::kernel(&fs::read_to_string(snapshot.join("symbols"))?)?;
         let fingerprint = format!("vm-{}", &identity(&[&machine, &tools.hash])[..16]);
@@ -114,6 +118,12 @@ impl VmMeter {
     pub fn with_limit(mut self, limit: Duration) -> VmMeter {
         self.limit = limit;
         self
+    }
+
+    /// Folders of the cache that hold no state of a booted machine; with them a second cache need not fetch and build.
+    pub fn shared_parts(&self) -> [PathBuf; 2] {
+        let folder = |file: &Path| file.parent().expect("lies in a folder of the cache").to_owned();
+        [folder(&self.parts.kernel), folder(&self.tools.counter)]
     }
 
     /// Measures one job. May be called from several threads at once: each has its own folder and its own emulator, which
@@ -151,7 +161,7 @@ impl VmMeter {
     }
 
     /// Restores the snapshot, gives it the job, and returns what it said and counted.
-    fn run(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Vec<(String, Vec<u8>)>, counts::Output), Fault> {
+    fn run(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Sections, counts::Output), Fault> {
         let folder = tempfile::Builder::new().prefix("running-").tempdir_in(&self.cache)?;
         let at = |name: &str| folder.path().join(name);
         fs::write(at("job"), job.encode())?;
@@ -180,7 +190,7 @@ impl VmMeter {
     }
 }
 
-fn make_snapshot(parts: &mut Parts, tools: &Tools, cache: &Path, place: &Path) -> Result<()> {
+fn make_snapshot(parts: &Parts, tools: &Tools, cache: &Path, place: &Path) -> Result<()> {
     let work = tempfile::Builder::new().prefix("booting-").tempdir_in(cache)?;
     let done = work.path().join("done");
     fs::create_dir(&done)?;
@@ -194,6 +204,21 @@ fn make_snapshot(parts: &mut Parts, tools: &Tools, cache: &Path, place: &Path) -
         return Err(e).context("cannot keep the snapshot in the cache");
     }
     Ok(())
+}
+
+/// Removes working folders that a killed harness left behind; those of a running one are younger than a day.
+fn sweep(cache: &Path) {
+    const WORKING: [&str; 4] = ["running-", "fetching-", "building-", "booting-"];
+    let day = Duration::from_secs(24 * 3600);
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let working = WORKING.iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
+        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
+        if working && age.is_some_and(|age| age > day) {
+            // Whoever cannot remove it now can try again next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

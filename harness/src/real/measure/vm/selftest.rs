@@ -45,7 +45,7 @@ pub fn judge(sections: &[(String, Vec<u8>)], output: &Output) -> Result<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::real::measure::vm::counts::Block;
+    use counts::Block;
 
     fn block(cpu: usize, instructions: u64) -> Block {
         Block { cpu, address: 0x400000, instructions, repeated: false, times: 1 }

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_without_the_timer_state_or_with_two_is_refused() {
-        assert!(forget_host_time(&mut vec![0; 100]).unwrap_err().to_string().contains("0 times"));
+        assert!(forget_host_time(&mut [0; 100]).unwrap_err().to_string().contains("0 times"));
         let mut twice = [state(1, 1, 1, 1), state(1, 1, 1, 1)].concat();
         assert!(forget_host_time(&mut twice).unwrap_err().to_string().contains("2 times"));
     }

@@ -1,0 +1,140 @@
+//! The emulated meter end to end: boots the machine, so it needs QEMU and a kernel in the cache or the network once.
+//! Servers and load generator are the two small programs beside this file. Everything here is exact: no tolerance hides.
+
+// The meter is taken by path because the harness is a program, not a library; what the tests do not call is not dead.
+#![allow(dead_code)]
+
+#[path = "../src/judge/mod.rs"]
+mod judge;
+#[path = "../src/real/measure/vm/mod.rs"]
+mod vm;
+
+use judge::sample::{Counted, Mode};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use vm::{Fault, Job, VmMeter};
+
+const REQUESTS: u64 = 60 * 32;
+
+fn meter_in(cache: &Path) -> VmMeter {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let meter = VmMeter::prepare(root, cache, &mut |line| eprintln!("{line}")).unwrap();
+    meter.with_loadgen(&program("load", "")).with_limit(Duration::from_secs(300))
+}
+
+fn meter() -> &'static VmMeter {
+    static METER: OnceLock<VmMeter> = OnceLock::new();
+    METER.get_or_init(|| meter_in(&cache()))
+}
+
+fn cache() -> PathBuf {
+    std::env::var_os("HARNESS_CACHE")
+        .map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"), PathBuf::from)
+}
+
+/// Compiles one of the programs beside this file, as static as the machine needs it.
+fn program(name: &str, mode: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/vm_programs/{name}.rs"));
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{mode}-{:?}", std::thread::current().id()));
+    let mut rustc = Command::new("rustc");
+    rustc.args(["-O", "--edition", "2024", "-C", "target-feature=+crt-static", "--target", "x86_64-unknown-linux-gnu"]);
+    assert!(rustc.arg("-o").arg(&built).arg(source).env("MODE", mode).status().unwrap().success());
+    built
+}
+
+fn measure(meter: &VmMeter, server: &Path) -> Result<Counted, Fault> {
+    let job = Job { server, data: &[("users.jsonl".into(), b"{}\n".to_vec())], plan: b"7", seed: 7, gate: true };
+    meter.measure(&job, &AtomicBool::new(false))
+}
+
+fn invalid(mode: &str) -> String {
+    match measure(meter(), &program("server", mode)) {
+        Err(Fault::Invalid(why)) => why,
+        other => panic!("{mode}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_same_server_counts_the_same_to_the_instruction_even_side_by_side() {
+    let server = program("server", "");
+    let first = measure(meter(), &server).unwrap();
+    assert_eq!(first.sample.load.verified, REQUESTS);
+    assert!(first.sample.kernel > REQUESTS * 1_000, "{:?}", first.sample);
+    let both = std::thread::scope(|scope| {
+        [scope.spawn(|| measure(meter(), &server)), scope.spawn(|| measure(meter(), &server))]
+            .map(|t| t.join().unwrap())
+    });
+    for again in both {
+        assert_eq!(again.unwrap(), first);
+    }
+}
+
+#[test]
+fn the_profile_accounts_for_every_instruction_and_names_the_dear_function() {
+    let counted = measure(meter(), &program("server", "slower")).unwrap();
+    let sum = |mode| counted.profile.iter().filter(|f| f.mode == mode).map(|f| f.instructions).sum::<u64>();
+    assert_eq!((sum(Mode::User), sum(Mode::Kernel)), (counted.sample.user, counted.sample.kernel));
+    let work = counted.profile.iter().find(|f| f.name.ends_with("::work")).expect("work is in the profile");
+    // 250 times four instructions a request, and a few around them.
+    assert!((1000..=1005).contains(&(work.instructions / REQUESTS)), "{work:?}");
+}
+
+#[test]
+fn work_that_tries_to_leave_the_counted_cpu_stays_and_is_counted() {
+    let counted = measure(meter(), &program("server", "escapes")).unwrap();
+    let work = counted.profile.iter().find(|f| f.name.ends_with("::work"));
+    assert!(work.is_some_and(|w| w.instructions > 10_000), "{work:?}");
+}
+
+#[test]
+fn each_way_a_server_fails_is_told_apart() {
+    let exits = invalid("exits");
+    assert!(
+        exits.contains("exited with code 3 before it listened") && exits.contains("cannot read users.jsonl"),
+        "{exits}"
+    );
+    assert!(invalid("silent").contains("did not listen"));
+    assert!(invalid("crashes").contains("killed by signal 6"));
+    assert!(invalid("wrong").contains("wrong"));
+}
+
+#[test]
+fn a_marker_executed_by_the_server_makes_the_count_unsound() {
+    match measure(meter(), &program("server", "marks")) {
+        Err(Fault::Unsound(why)) => assert!(why.contains("marker executed by the candidate"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_measurement_that_is_stopped_ends_at_once_and_leaves_nothing() {
+    let server = program("server", "silent");
+    let stop = AtomicBool::new(false);
+    let job = Job { server: &server, data: &[], plan: b"7", seed: 7, gate: false };
+    let started = Instant::now();
+    let result = std::thread::scope(|scope| {
+        let running = scope.spawn(|| meter().measure(&job, &stop));
+        std::thread::sleep(Duration::from_millis(300));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        running.join().unwrap()
+    });
+    assert!(matches!(result, Err(Fault::Interrupted)), "{result:?}");
+    assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn two_machines_booted_apart_count_alike() {
+    let server = program("server", "");
+    let other_cache = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // The packages are the same; only the boot is to be done again.
+    let shared = meter().shared_parts();
+    std::fs::create_dir(other_cache.path().join("vm")).unwrap();
+    for part in shared {
+        std::os::unix::fs::symlink(&part, other_cache.path().join("vm").join(part.file_name().unwrap())).unwrap();
+    }
+    let other = meter_in(other_cache.path());
+    assert_eq!(measure(&other, &server).unwrap(), measure(meter(), &server).unwrap());
+}
