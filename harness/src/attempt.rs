@@ -12,7 +12,8 @@ use crate::out::Watch;
 /// # Errors
 /// Only the harness's own failures; whatever the candidate did is in the record's outcome.
 pub fn evaluate(lab: &mut dyn Lab, attempt: &mut Attempt, watch: &mut dyn Watch) -> anyhow::Result<Record> {
-    let mut record = Record::opened(attempt.number, &attempt.parent, &attempt.proposal.hypothesis, attempt.proposal.changed.clone());
+    let mut record =
+        Record::opened(attempt.number, &attempt.parent, &attempt.proposal.hypothesis, attempt.proposal.changed.clone());
     let outcome = match phases(lab, attempt, &mut record, watch) {
         Ok(decision) => Outcome::from(decision),
         Err(Stop::Ended(outcome)) => outcome,

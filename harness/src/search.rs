@@ -23,7 +23,12 @@ pub struct Ended {
 ///
 /// # Errors
 /// Only the harness's own failures. Everything recorded before the error stays recorded; the next start goes on.
-pub fn search(lab: &mut dyn Lab, proposer: &mut dyn Proposer, budget: &Budget, watch: &mut dyn Watch) -> anyhow::Result<Ended> {
+pub fn search(
+    lab: &mut dyn Lab,
+    proposer: &mut dyn Proposer,
+    budget: &Budget,
+    watch: &mut dyn Watch,
+) -> anyhow::Result<Ended> {
     for line in lab.recover()? {
         watch.note(&line);
     }

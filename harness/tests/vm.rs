@@ -4,18 +4,21 @@
 // The meter is taken by path because the harness is a program, not a library; what the tests do not call is not dead.
 #![allow(dead_code)]
 
+#[path = "../src/real/measure/fault.rs"]
+mod fault;
 #[path = "../src/judge/mod.rs"]
 mod judge;
 #[path = "../src/real/measure/vm/mod.rs"]
 mod vm;
 
+use fault::Fault;
 use judge::sample::{Counted, Mode};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use vm::{Fault, Job, VmMeter};
+use vm::{Job, VmMeter};
 
 const REQUESTS: u64 = 60 * 32;
 

@@ -38,7 +38,9 @@ pub fn run(repo: &Repo, name: Option<&str>, rebuilds: usize, json: bool) -> Resu
     let mut built: Vec<Built> = Vec::new();
     for index in 0..rebuilds {
         shop.worktree.write(&main, inert::rebuild(&text, index).as_bytes())?;
-        let rebuild = shop.build_here(&format!("inert rebuild {} of {rebuilds}", index + 1))?.map_err(|reason| anyhow!(reason))?;
+        let rebuild = shop
+            .build_here(&format!("inert rebuild {} of {rebuilds}", index + 1))?
+            .map_err(|reason| anyhow!(reason))?;
         if rebuild.sha256 == original.sha256 || built.iter().any(|other| other.sha256 == rebuild.sha256) {
             bail!("inert rebuild {} is bit for bit another build: it would show a spread of nothing", index + 1);
         }
@@ -60,10 +62,19 @@ pub fn run(repo: &Repo, name: Option<&str>, rebuilds: usize, json: bool) -> Resu
     let mut d = Vec::new();
     for (index, rebuild) in built.iter().enumerate() {
         eprintln!("counting inert rebuild {} of {rebuilds}", index + 1);
-        d.push(count(rebuild)?.iter().zip(&base).map(|(rebuilt, original)| (original / rebuilt).ln()).collect::<Vec<f64>>());
+        d.push(
+            count(rebuild)?
+                .iter()
+                .zip(&base)
+                .map(|(rebuilt, original)| (original / rebuilt).ln())
+                .collect::<Vec<f64>>(),
+        );
     }
-    let noise = spread(&d);
-    let report = Report { fingerprint: shop.fingerprint.clone(), calibration: Calibration { commit: commit.as_str().to_owned(), seeds, d, noise } };
+    let noise = Noise::from_rebuilds(&d).context("the rebuilds gave no finite spread")?;
+    let report = Report {
+        fingerprint: shop.fingerprint.clone(),
+        calibration: Calibration { commit: commit.as_str().to_owned(), seeds, d, noise },
+    };
     calibration::keep(&repo.root().join("history"), &report.fingerprint, report.calibration.clone())?;
     if json {
         print_json(&report)?;
@@ -73,27 +84,11 @@ pub fn run(repo: &Repo, name: Option<&str>, rebuilds: usize, json: bool) -> Resu
             let cells: Vec<String> = row.iter().map(|d| format!("{:+.4}%", d.exp_m1() * 100.0)).collect();
             println!("  rebuild {:<2} {}", index + 1, cells.join("  "));
         }
-        println!("  spread (1 sd) {:.4}%, largest mean {:.4}%: kept in history/calibration.json for runs that start from now on", noise.sigma_aa * 100.0, noise.relink * 100.0);
+        println!(
+            "  spread (1 sd) {:.4}%, largest mean {:.4}%: kept in history/calibration.json for runs that start from now on",
+            noise.sigma_aa * 100.0,
+            noise.relink * 100.0
+        );
     }
     Ok(Exit::Done)
-}
-
-/// Standard deviation of single `d` about nothing gained, and the largest mean of a rebuild.
-fn spread(d: &[Vec<f64>]) -> Noise {
-    let all: Vec<f64> = d.iter().flatten().copied().collect();
-    let sigma = (all.iter().map(|d| d * d).sum::<f64>() / all.len() as f64).sqrt();
-    let mean = |row: &Vec<f64>| (row.iter().sum::<f64>() / row.len() as f64).abs();
-    Noise::new(sigma, d.iter().map(mean).fold(0.0, f64::max))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_spread_is_about_nothing_gained_and_the_largest_mean_is_kept() {
-        let noise = spread(&[vec![0.001, 0.003], vec![-0.002, 0.0]]);
-        assert!((noise.sigma_aa - (14e-6f64 / 4.0).sqrt()).abs() < 1e-12);
-        assert!((noise.relink - 0.002).abs() < 1e-12);
-    }
 }

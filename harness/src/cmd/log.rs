@@ -14,7 +14,10 @@ pub fn run(repo: &Repo, wanted: Option<&str>, json: bool) -> Result<Exit> {
     let contents = ledger::read(&repo.root().join("history"))?;
     let names = history::names(contents.events());
     if let Some(name) = wanted.filter(|name| !names.contains(name)) {
-        bail!(UsageError(format!("the ledger has no run named {name}; it has: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })));
+        bail!(UsageError(format!(
+            "the ledger has no run named {name}; it has: {}",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        )));
     }
     let records: Vec<Record> = contents
         .events()

@@ -64,7 +64,10 @@ pub fn run(repo: &Repo, args: &cli::Measure, json: bool) -> Result<Exit> {
 
 fn row(time: usize, counted: &Counted, seconds: f64) {
     let sample = &counted.sample;
-    let wakeups = sample.side.wakeups.map_or("-".to_owned(), |wakeups| format!("{:.2}", sample.load.verified as f64 / wakeups.max(1) as f64));
+    let wakeups = sample
+        .side
+        .wakeups
+        .map_or("-".to_owned(), |wakeups| format!("{:.2}", sample.load.verified as f64 / wakeups.max(1) as f64));
     println!(
         "{time:>3}  {} user + {} kernel instructions for {} requests = {} a request ({} + {}), {wakeups} requests a wake-up, {seconds:.1} s",
         count(sample.user as f64),
@@ -85,6 +88,11 @@ fn functions(counted: &Counted, most: usize) {
     for cost in counted.profile.iter().take(most) {
         let kernel = if cost.mode == Mode::Kernel { " [kernel]" } else { "" };
         let instructions = cost.instructions as f64;
-        println!("  {:>9.1}  {:>4.1}%  {}{kernel}", instructions / counted.sample.load.verified as f64, 100.0 * instructions / total, clip(&cost.name, 90));
+        println!(
+            "  {:>9.1}  {:>4.1}%  {}{kernel}",
+            instructions / counted.sample.load.verified as f64,
+            100.0 * instructions / total,
+            clip(&cost.name, 90)
+        );
     }
 }

@@ -88,7 +88,16 @@ impl Workshop {
         builder.fetch(repo.root(), &place.work.join("fetch.log"), &stop)?;
         let (meter, fingerprint) = open::meter(&place, run, &builder, &mut say)?;
         let worktree = repo.worktree(&place.worktree(), commit)?;
-        Ok(Workshop { package: run.candidate.package.clone(), place, builder, meter, fingerprint, workload, worktree, stop })
+        Ok(Workshop {
+            package: run.candidate.package.clone(),
+            place,
+            builder,
+            meter,
+            fingerprint,
+            workload,
+            worktree,
+            stop,
+        })
     }
 
     /// Build what the worktree holds now.
@@ -97,7 +106,9 @@ impl Workshop {
         eprintln!("building {what}");
         Ok(match self.builder.build(self.worktree.path(), &self.package, &log, &self.stop)? {
             Build::Built(built) => Ok(built),
-            Build::Failed(reason) => Err(format!("{what} does not build: {reason}. The whole log is {}", log.display())),
+            Build::Failed(reason) => {
+                Err(format!("{what} does not build: {reason}. The whole log is {}", log.display()))
+            }
             Build::TimedOut(limit) => Err(format!("the build of {what} took longer than {limit:?} (limits.build)")),
             Build::Interrupted => return Err(Interrupted.into()),
         })

@@ -20,7 +20,11 @@ pub fn run(repo: &Repo, args: &cli::Replay, json: bool) -> Result<Exit> {
     let contents = ledger::read(&repo.root().join("history"))?;
     let recorded = find(repo, &contents, &args.target)?;
     let report = replay(repo, &recorded, args.seeds)?;
-    if json { print_json(&report)? } else { print!("{}", text(&report)) }
+    if json {
+        print_json(&report)?
+    } else {
+        print!("{}", text(&report))
+    }
     Ok(match report.answer {
         Answer::Reproduced(_) => Exit::Done,
         Answer::NotReproduced(_) => Exit::NotReproduced,
@@ -45,11 +49,18 @@ fn find(repo: &Repo, contents: &Contents, target: &str) -> Result<Recorded> {
         && let Some((_, record)) = history::record(contents.events(), number)
     {
         let Some(commit) = &record.commit else {
-            return Err(UsageError(format!("attempt {number} has no commit to replay: it was {} ({})", record.outcome.word(), record.outcome.reason())).into());
+            return Err(UsageError(format!(
+                "attempt {number} has no commit to replay: it was {} ({})",
+                record.outcome.word(),
+                record.outcome.reason()
+            ))
+            .into());
         };
         return of_commit(repo, contents, &repo.resolve(commit)?);
     }
-    let commit = repo.resolve(target).map_err(|error| UsageError(format!("{error}. A number is an attempt (`harness log` lists them), anything else a git revision")))?;
+    let commit = repo.resolve(target).map_err(|error| {
+        UsageError(format!("{error}. A number is an attempt (`harness log` lists them), anything else a git revision"))
+    })?;
     of_commit(repo, contents, &commit)
 }
 
@@ -60,7 +71,14 @@ fn of_commit(repo: &Repo, contents: &Contents, commit: &CommitId) -> Result<Reco
         Event::Promoted { attempt, commit, .. } if commit == id => Some(*attempt),
         _ => None,
     });
-    let mut found = Recorded { commit: repo.resolve(id)?, attempt: promoted, binary: None, samples: Vec::new(), terms: None, why_none: String::new() };
+    let mut found = Recorded {
+        commit: repo.resolve(id)?,
+        attempt: promoted,
+        binary: None,
+        samples: Vec::new(),
+        terms: None,
+        why_none: String::new(),
+    };
     let mut start: Option<&Start> = None;
     for event in contents.events() {
         match event {
@@ -69,7 +87,8 @@ fn of_commit(repo: &Repo, contents: &Contents, commit: &CommitId) -> Result<Reco
                 let samples = if record.commit.as_deref() == Some(id) || promoted == Some(record.attempt) {
                     found.attempt = Some(record.attempt);
                     found.binary.clone_from(&record.binary);
-                    found.why_none = format!("attempt {} was {} before anything was counted", record.attempt, record.outcome.word());
+                    found.why_none =
+                        format!("attempt {} was {} before anything was counted", record.attempt, record.outcome.word());
                     sides(record, |pair| &pair.challenger)
                 } else if record.parent == id {
                     sides(record, |pair| &pair.champion)
@@ -102,13 +121,25 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
         commit: recorded.commit.as_str().to_owned(),
         attempt: recorded.attempt,
         binaries: (recorded.binary.clone(), built),
-        seeds: taken.iter().zip(measured).map(|(sample, measured)| Replayed { recorded: (*sample).clone(), measured }).collect(),
+        seeds: taken
+            .iter()
+            .zip(measured)
+            .map(|(sample, measured)| Replayed { recorded: (*sample).clone(), measured })
+            .collect(),
         answer,
     };
     let nothing = || taken.iter().map(|_| None).collect::<Vec<_>>();
     let Some((start, fingerprint)) = &recorded.terms else {
-        let why = if recorded.why_none.is_empty() { "it is no attempt, no champion and no baseline of a run" } else { &recorded.why_none };
-        return Ok(report(None, Vec::new(), Answer::NotComparable(format!("the ledger has no sample of this commit: {why}"))));
+        let why = if recorded.why_none.is_empty() {
+            "it is no attempt, no champion and no baseline of a run"
+        } else {
+            &recorded.why_none
+        };
+        return Ok(report(
+            None,
+            Vec::new(),
+            Answer::NotComparable(format!("the ledger has no sample of this commit: {why}")),
+        ));
     };
     let definition = Runs::parse("runs.toml as recorded in the ledger", &start.definition_text)?;
     let run: &Run = definition.pick(Some(&start.run))?.1;
@@ -137,7 +168,13 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
         }
     };
     let measured: Vec<Sample> = counted.into_iter().map(|counted| counted.sample).collect();
-    let answer = answer(recorded, &built.sha256, &taken, &measured, shop.meter.is_exact().then_some(()).map_or(Some(start.noise), |()| None));
+    let answer = answer(
+        recorded,
+        &built.sha256,
+        &taken,
+        &measured,
+        shop.meter.is_exact().then_some(()).map_or(Some(start.noise), |()| None),
+    );
     Ok(report(Some(built.sha256), measured.into_iter().map(Some).collect(), answer))
 }
 
@@ -168,16 +205,31 @@ mod tests {
     use crate::judge::sample::{Load, Side};
 
     fn sample(user: u64) -> Sample {
-        Sample { seed: 1, user, kernel: 5_000, load: Load { sent: 10, verified: 10, wrong: 0, lost: 0 }, side: Side::default() }
+        Sample {
+            seed: 1,
+            user,
+            kernel: 5_000,
+            load: Load { sent: 10, verified: 10, wrong: 0, lost: 0 },
+            side: Side::default(),
+        }
     }
 
     fn recorded(repo: &Repo, binary: &str) -> Recorded {
-        Recorded { commit: repo.head().unwrap(), attempt: Some(1), binary: Some(binary.into()), samples: vec![], terms: None, why_none: String::new() }
+        Recorded {
+            commit: repo.head().unwrap(),
+            attempt: Some(1),
+            binary: Some(binary.into()),
+            samples: vec![],
+            terms: None,
+            why_none: String::new(),
+        }
     }
 
     #[test]
     fn an_exact_meter_reproduces_to_the_instruction_and_a_noisy_one_within_its_spread() {
-        let repo = Repo::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).context("the tests run in a checkout").unwrap();
+        let repo = Repo::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR")))
+            .context("the tests run in a checkout")
+            .unwrap();
         let known = recorded(&repo, "a");
         let old = sample(1_000_000);
         let say = |new: u64, noise| answer(&known, "a", &[&old], &[sample(new)], noise);

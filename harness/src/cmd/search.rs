@@ -61,7 +61,11 @@ pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
     };
     let records: Vec<Record> = view.records.iter().map(|record| (*record).clone()).collect();
     let summary = Summary::of(frame, ended.reason, ended.held, &records);
-    if json { print_json(&summary)? } else { print!("{}", summary.text()) }
+    if json {
+        print_json(&summary)?
+    } else {
+        print!("{}", summary.text())
+    }
     Ok(if ended.reason == EndReason::Interrupted { Exit::Interrupted } else { Exit::Done })
 }
 
@@ -89,8 +93,12 @@ fn proposer(repo: &Repo, run: &Run) -> Result<Box<dyn Proposer>> {
 
 fn queue(repo: &Repo, folder: &std::path::Path) -> Result<Vec<Patch>> {
     let folder = repo.root().join(folder);
-    let entries = std::fs::read_dir(&folder)
-        .map_err(|error| UsageError(format!("reading the patch folder {}: {error}. Make it, or set `patches` in runs.toml", folder.display())))?;
+    let entries = std::fs::read_dir(&folder).map_err(|error| {
+        UsageError(format!(
+            "reading the patch folder {}: {error}. Make it, or set `patches` in runs.toml",
+            folder.display()
+        ))
+    })?;
     let mut queue = Vec::new();
     for entry in entries {
         let path = entry?.path();

@@ -28,14 +28,18 @@ pub fn run(repo: &Repo, number: u32, json: bool) -> Result<Exit> {
         let last = history::next_attempt(contents.events()) - 1;
         bail!(UsageError(match last {
             0 => "there are no attempts yet: `harness search` makes the first".to_owned(),
-            last => format!("attempt {number} has no outcome in the ledger; the last number given out is {last} (`harness log` lists them)"),
+            last => format!(
+                "attempt {number} has no outcome in the ledger; the last number given out is {last} (`harness log` lists them)"
+            ),
         }));
     };
     let attempts = Attempts::new(&folder);
     let diff = attempts.text(number, Part::Proposal)?.unwrap_or_default();
     let checks: Option<serde_json::Value> = attempts.value(number, Part::Validate)?;
     let profiles: Option<Profiles> = attempts.value(number, Part::Profile)?;
-    let functions = profiles.map(|profiles| shifts((&profiles.champion, profiles.champion_requests), (&profiles.challenger, profiles.challenger_requests)));
+    let functions = profiles.map(|profiles| {
+        shifts((&profiles.champion, profiles.champion_requests), (&profiles.challenger, profiles.challenger_requests))
+    });
     let functions = functions.unwrap_or_default();
     if json {
         print_json(&Shown { run, record, diff: &diff, checks, functions: &functions })?;

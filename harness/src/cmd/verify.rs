@@ -45,7 +45,10 @@ pub fn run(repo: &Repo, json: bool) -> Result<Exit> {
     if json {
         print_json(&report)?;
     } else if report.objections.is_empty() {
-        println!("The ledger holds: {} lines, chain head {}, {} verdicts computed again from their pairs.", report.lines, report.head, report.verdicts);
+        println!(
+            "The ledger holds: {} lines, chain head {}, {} verdicts computed again from their pairs.",
+            report.lines, report.head, report.verdicts
+        );
     } else {
         report.objections.iter().for_each(|objection| println!("{objection}"));
     }
@@ -66,10 +69,10 @@ fn again(start: &Start, record: &Record) -> Option<Verdict> {
     if let Screening::Stop(decision) = screen(&start.rule, &record.screen, &start.noise) {
         return Some(decision.verdict);
     }
-    start.rule.looks.iter().enumerate().take_while(|(_, pairs)| **pairs <= record.confirm.len()).find_map(|(look, pairs)| {
-        match confirm(&start.rule, &record.confirm[..*pairs], look, &start.noise) {
+    start.rule.looks.iter().enumerate().take_while(|(_, pairs)| **pairs <= record.confirm.len()).find_map(
+        |(look, pairs)| match confirm(&start.rule, &record.confirm[..*pairs], look, &start.noise) {
             Confirming::Done(decision) => Some(decision.verdict),
             Confirming::More(_) => None,
-        }
-    })
+        },
+    )
 }

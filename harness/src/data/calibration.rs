@@ -64,7 +64,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(load(folder.path(), "a").unwrap(), None);
         let noise = Noise::new(0.0002, 0.0003);
-        keep(folder.path(), "a", Calibration { commit: "c".into(), seeds: vec![1], d: vec![vec![0.0002]], noise }).unwrap();
+        keep(folder.path(), "a", Calibration { commit: "c".into(), seeds: vec![1], d: vec![vec![0.0002]], noise })
+            .unwrap();
         assert_eq!(load(folder.path(), "a").unwrap(), Some(noise));
         assert_eq!(load(folder.path(), "b").unwrap(), None);
         fs::write(folder.path().join(FILE), "{").unwrap();

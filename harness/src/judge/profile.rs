@@ -46,15 +46,29 @@ mod tests {
     use super::*;
 
     fn profile(costs: &[(&str, Mode, u64)]) -> Vec<FunctionCost> {
-        costs.iter().map(|(name, mode, instructions)| FunctionCost { name: (*name).to_owned(), mode: *mode, instructions: *instructions }).collect()
+        costs
+            .iter()
+            .map(|(name, mode, instructions)| FunctionCost {
+                name: (*name).to_owned(),
+                mode: *mode,
+                instructions: *instructions,
+            })
+            .collect()
     }
 
     #[test]
     fn functions_are_compared_per_request_and_the_largest_change_comes_first() {
-        let champion = profile(&[("parse", Mode::User, 1_000), ("send", Mode::Kernel, 5_000), ("same", Mode::User, 70)]);
-        let challenger = profile(&[("parse", Mode::User, 1_000), ("send", Mode::Kernel, 2_000), ("same", Mode::User, 140), ("new", Mode::User, 40)]);
+        let champion =
+            profile(&[("parse", Mode::User, 1_000), ("send", Mode::Kernel, 5_000), ("same", Mode::User, 70)]);
+        let challenger = profile(&[
+            ("parse", Mode::User, 1_000),
+            ("send", Mode::Kernel, 2_000),
+            ("same", Mode::User, 140),
+            ("new", Mode::User, 40),
+        ]);
         let found = shifts((&champion, 10), (&challenger, 20));
-        let rows: Vec<(&str, f64, f64)> = found.iter().map(|shift| (shift.name.as_str(), shift.before, shift.after)).collect();
+        let rows: Vec<(&str, f64, f64)> =
+            found.iter().map(|shift| (shift.name.as_str(), shift.before, shift.after)).collect();
         assert_eq!(rows, [("send", 500.0, 100.0), ("parse", 100.0, 50.0), ("new", 0.0, 2.0)]);
     }
 }

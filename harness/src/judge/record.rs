@@ -124,7 +124,12 @@ impl Record {
 
     /// What a proposer needs to remember of it.
     pub fn past(&self) -> Past {
-        Past { attempt: self.attempt, parent: self.parent.clone(), changed: self.changed.clone(), outcome: self.outcome.clone() }
+        Past {
+            attempt: self.attempt,
+            parent: self.parent.clone(),
+            changed: self.changed.clone(),
+            outcome: self.outcome.clone(),
+        }
     }
 }
 

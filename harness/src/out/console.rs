@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::format::{clip, count, duration, effect, gain, mean_per_request};
 use super::Watch;
+use super::format::{clip, count, duration, effect, gain, mean_per_request};
 use crate::judge::budget::{Budget, Progress};
 use crate::judge::outcome::Phase;
 use crate::judge::record::Record;
@@ -27,11 +27,22 @@ impl Console {
         let terminal = console_is_terminal();
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg} ({elapsed})").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
-        Console { bar, terminal, budget, started: Instant::now(), progress: Progress::default(), hypothesis: String::new(), header: false }
+        Console {
+            bar,
+            terminal,
+            budget,
+            started: Instant::now(),
+            progress: Progress::default(),
+            hypothesis: String::new(),
+            header: false,
+        }
     }
 
     /// Say what is going on before the first attempt (fetching, building); replaced by the next.
@@ -86,7 +97,11 @@ impl Watch for Console {
         if self.terminal {
             let best = if self.progress.promoted == 0 { "none yet".to_owned() } else { gain(self.progress.gain) };
             self.bar.reset_elapsed();
-            self.bar.set_message(format!("#{number} {phase} | best {best} | {} | {}", self.left(), clip(&self.hypothesis, 60)));
+            self.bar.set_message(format!(
+                "#{number} {phase} | best {best} | {} | {}",
+                self.left(),
+                clip(&self.hypothesis, 60)
+            ));
         }
     }
 
@@ -97,7 +112,8 @@ impl Watch for Console {
             self.print("   #  outcome       gain      interval             instr/req   time  change");
         }
         let (gain, interval) = effect(&record.outcome);
-        let per_request = mean_per_request(record.deciding_pairs(), |pair| &pair.challenger).map_or("-".to_owned(), |(user, kernel)| count(user + kernel));
+        let per_request = mean_per_request(record.deciding_pairs(), |pair| &pair.challenger)
+            .map_or("-".to_owned(), |(user, kernel)| count(user + kernel));
         self.print(&format!(
             "{:>4}  {:<12} {:>8}  {:<20} {:>9}  {:>5}  {}",
             record.attempt,

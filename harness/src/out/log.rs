@@ -1,6 +1,6 @@
 //! `harness log`: one row an attempt.
 
-use comfy_table::{presets, CellAlignment, Table};
+use comfy_table::{CellAlignment, Table, presets};
 
 use super::format::{clip, count, duration, effect, mean_per_request, short};
 use crate::judge::record::Record;
@@ -12,7 +12,8 @@ pub fn table(records: &[Record]) -> String {
     table.set_header(["#", "outcome", "gain", "interval", "instr/req", "time", "commit", "change"]);
     for record in records {
         let (gain, interval) = effect(&record.outcome);
-        let per_request = mean_per_request(record.deciding_pairs(), |pair| &pair.challenger).map_or("-".to_owned(), |(user, kernel)| count(user + kernel));
+        let per_request = mean_per_request(record.deciding_pairs(), |pair| &pair.challenger)
+            .map_or("-".to_owned(), |(user, kernel)| count(user + kernel));
         table.add_row([
             record.attempt.to_string(),
             record.outcome.word().to_owned(),

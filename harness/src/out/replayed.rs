@@ -58,7 +58,9 @@ pub fn text(report: &Report) -> String {
         let side = |sample: &Sample| format!("{} + {}", count(sample.user as f64), count(sample.kernel as f64));
         let measured = seed.measured.as_ref().map_or("-".to_owned(), side);
         let note = match &seed.measured {
-            Some(sample) if (sample.user, sample.kernel) == (seed.recorded.user, seed.recorded.kernel) => "same".to_owned(),
+            Some(sample) if (sample.user, sample.kernel) == (seed.recorded.user, seed.recorded.kernel) => {
+                "same".to_owned()
+            }
             Some(sample) => gain((sample.per_request() / seed.recorded.per_request()).ln()),
             None => String::new(),
         };

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::format::{clip, count, duration, effect, gain, short};
-use crate::judge::record::Record;
 use crate::judge::profile::FunctionShift;
+use crate::judge::record::Record;
 use crate::judge::sample::{Mode, Pair};
 
 /// Everything about one attempt, for people.
@@ -16,7 +16,8 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
     let _ = writeln!(out, "  change      {}", record.changed);
     let _ = writeln!(out, "  reason      {}", record.outcome.reason());
     let commit = record.commit.as_deref().map_or("none", short);
-    let _ = writeln!(out, "  commit      {commit} on refs/attempts/{}, parent {}", record.attempt, short(&record.parent));
+    let _ =
+        writeln!(out, "  commit      {commit} on refs/attempts/{}, parent {}", record.attempt, short(&record.parent));
     if let Some(binary) = &record.binary {
         let _ = writeln!(out, "  binary      sha256 {binary}");
     }
@@ -24,7 +25,8 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
         let failed = checks.and_then(|checks| checks.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
         let _ = writeln!(out, "  checks      {passed} cases passed, {failed} failed");
     }
-    let phases: Vec<String> = record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();
+    let phases: Vec<String> =
+        record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();
     let _ = writeln!(out, "  phases      {} = {}", phases.join(", "), duration(record.seconds()));
     for (title, pairs) in [("screen", &record.screen), ("confirm", &record.confirm)] {
         if !pairs.is_empty() {
@@ -32,10 +34,21 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
         }
     }
     if !shifts.is_empty() {
-        let _ = writeln!(out, "\nInstructions per request, the functions that changed most:\n  {:>9} {:>9} {:>9}  function", "before", "after", "change");
+        let _ = writeln!(
+            out,
+            "\nInstructions per request, the functions that changed most:\n  {:>9} {:>9} {:>9}  function",
+            "before", "after", "change"
+        );
         for shift in shifts.iter().take(12) {
             let mode = if shift.mode == Mode::Kernel { " [kernel]" } else { "" };
-            let _ = writeln!(out, "  {:>9.1} {:>9.1} {:>+9.1}  {}{mode}", shift.before, shift.after, shift.after - shift.before, clip(&shift.name, 80));
+            let _ = writeln!(
+                out,
+                "  {:>9.1} {:>9.1} {:>+9.1}  {}{mode}",
+                shift.before,
+                shift.after,
+                shift.after - shift.before,
+                clip(&shift.name, 80)
+            );
         }
     }
     if !diff.is_empty() {
@@ -46,12 +59,28 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
 
 fn samples(title: &str, pairs: &[Pair]) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "\nPairs ({title}), instructions per request (user + kernel):\n  {:>20}  {:>26}  {:>26}  {:>8}", "seed", "champion", "challenger", "gain");
+    let _ = writeln!(
+        out,
+        "\nPairs ({title}), instructions per request (user + kernel):\n  {:>20}  {:>26}  {:>26}  {:>8}",
+        "seed", "champion", "challenger", "gain"
+    );
     for pair in pairs {
         let side = |sample: &crate::judge::sample::Sample| {
-            format!("{} ({} + {})", count(sample.per_request()), count(sample.user_per_request()), count(sample.kernel_per_request()))
+            format!(
+                "{} ({} + {})",
+                count(sample.per_request()),
+                count(sample.user_per_request()),
+                count(sample.kernel_per_request())
+            )
         };
-        let _ = writeln!(out, "  {:>20}  {:>26}  {:>26}  {:>8}", pair.champion.seed, side(&pair.champion), side(&pair.challenger), gain(pair.d()));
+        let _ = writeln!(
+            out,
+            "  {:>20}  {:>26}  {:>26}  {:>8}",
+            pair.champion.seed,
+            side(&pair.champion),
+            side(&pair.challenger),
+            gain(pair.d())
+        );
     }
     out
 }

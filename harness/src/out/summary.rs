@@ -74,8 +74,11 @@ impl Summary {
         for record in records {
             *outcomes.entry(record.outcome.word().to_owned()).or_insert(0) += 1;
         }
-        let rows = |wanted: fn(&Outcome) -> bool| records.iter().filter(|record| wanted(&record.outcome)).filter_map(row).collect();
-        let mut seconds: Vec<f64> = records.iter().filter(|record| record.outcome.decision().is_some()).map(Record::seconds).collect();
+        let rows = |wanted: fn(&Outcome) -> bool| {
+            records.iter().filter(|record| wanted(&record.outcome)).filter_map(row).collect()
+        };
+        let mut seconds: Vec<f64> =
+            records.iter().filter(|record| record.outcome.decision().is_some()).map(Record::seconds).collect();
         seconds.sort_by(f64::total_cmp);
         Summary {
             run: frame.run,
@@ -98,12 +101,18 @@ impl Summary {
         let _ = writeln!(out, "Run {}: ended, {}", self.run, self.reason);
         let counts: Vec<String> = self.outcomes.iter().map(|(word, n)| format!("{n} {word}")).collect();
         let total: u32 = self.outcomes.values().sum();
-        let _ = writeln!(out, "  attempts   {total}: {}", if counts.is_empty() { "none".to_owned() } else { counts.join(", ") });
+        let _ = writeln!(
+            out,
+            "  attempts   {total}: {}",
+            if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+        );
         if let Some(seconds) = self.median_seconds {
             let _ = writeln!(out, "  an attempt {} (median, change to verdict)", duration(seconds));
         }
         let _ = writeln!(out, "  meter      {}", self.meter);
-        for (title, rows) in [("promoted", &self.promoted), ("below the threshold, not promoted", &self.below_threshold)] {
+        for (title, rows) in
+            [("promoted", &self.promoted), ("below the threshold, not promoted", &self.below_threshold)]
+        {
             if !rows.is_empty() {
                 let _ = writeln!(out, "  {title}:");
             }
@@ -154,6 +163,12 @@ fn row(record: &Record) -> Option<Promoted> {
         change: record.changed.to_string(),
         gain: (estimate.mean, estimate.lcb, estimate.ucb),
         per_request,
-        line: format!("{:>8}  {:>8} -> {:>8}  {}", gain(estimate.mean), count(per_request.0), count(per_request.1), record.changed),
+        line: format!(
+            "{:>8}  {:>8} -> {:>8}  {}",
+            gain(estimate.mean),
+            count(per_request.0),
+            count(per_request.1),
+            record.changed
+        ),
     })
 }

@@ -56,7 +56,10 @@ pub fn parse(text: &str) -> Result<Vec<Knob>> {
                     bail!("line {at}: {name} has {} choice, a knob needs two or more", choices.len());
                 }
                 if !choices.contains(&value) {
-                    bail!("line {at}: {name} is set to `{value}`, which is not one of its choices: {}", choices.join(" | "));
+                    bail!(
+                        "line {at}: {name} is set to `{value}`, which is not one of its choices: {}",
+                        choices.join(" | ")
+                    );
                 }
                 if knobs.iter().any(|knob| knob.name == name) {
                     bail!("line {at}: {name} is declared twice");
@@ -67,7 +70,10 @@ pub fn parse(text: &str) -> Result<Vec<Knob>> {
         }
     }
     if choices.is_some() {
-        bail!("line {}: `choices:` must be followed by `pub const NAME: Type = value;`, found the end of the file", text.lines().count());
+        bail!(
+            "line {}: `choices:` must be followed by `pub const NAME: Type = value;`, found the end of the file",
+            text.lines().count()
+        );
     }
     Ok(knobs)
 }
@@ -110,7 +116,15 @@ mod tests {
     fn knobs_are_read_with_meaning_choices_and_value() {
         let knobs = parse(TEXT).unwrap();
         assert_eq!(knobs.len(), 2);
-        assert_eq!(knobs[0], Knob { name: "READ".into(), meaning: "Bytes of a read buffer.".into(), choices: vec!["2048".into(), "4096".into()], value: "4096".into() });
+        assert_eq!(
+            knobs[0],
+            Knob {
+                name: "READ".into(),
+                meaning: "Bytes of a read buffer.".into(),
+                choices: vec!["2048".into(), "4096".into()],
+                value: "4096".into()
+            }
+        );
         assert_eq!((knobs[1].meaning.as_str(), knobs[1].value.as_str()), ("How answers are written.", "Writes::One"));
     }
 

@@ -28,7 +28,9 @@ impl Patches {
     /// When it is empty, or a file holds no diff.
     pub fn new(mut queue: Vec<Patch>) -> Result<Self> {
         if queue.is_empty() {
-            bail!("the patch folder has no .patch file; put one unified diff a file there (git format-patch writes them)");
+            bail!(
+                "the patch folder has no .patch file; put one unified diff a file there (git format-patch writes them)"
+            );
         }
         queue.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(patch) = queue.iter().find(|patch| diff_starts(&patch.text).is_none()) {
@@ -42,7 +44,8 @@ impl Proposer for Patches {
     fn propose(&mut self, context: &Context) -> Result<Option<Proposal>> {
         let done = |name: &str| {
             context.past.iter().any(|past| {
-                matches!(&past.changed, Changed::Patch { name: tried } if tried == name) && !matches!(past.outcome, Outcome::Interrupted { .. })
+                matches!(&past.changed, Changed::Patch { name: tried } if tried == name)
+                    && !matches!(past.outcome, Outcome::Interrupted { .. })
             })
         };
         Ok(self.queue.iter().find(|patch| !done(&patch.name)).map(|patch| Proposal {
@@ -69,9 +72,11 @@ fn diff_starts(text: &str) -> Option<usize> {
 fn words_before_diff(patch: &Patch) -> String {
     let head = &patch.text[..diff_starts(&patch.text).unwrap_or(0)];
     let subject = head.lines().find_map(|line| line.strip_prefix("Subject:"));
-    let first = || head.lines().find(|line| !line.trim().is_empty() && !line.starts_with("From ") && line.trim() != "---");
+    let first =
+        || head.lines().find(|line| !line.trim().is_empty() && !line.starts_with("From ") && line.trim() != "---");
     let words = subject.or_else(first).unwrap_or(&patch.name).trim();
-    let words = words.strip_prefix("[PATCH").and_then(|rest| rest.split_once(']')).map_or(words, |(_, rest)| rest.trim());
+    let words =
+        words.strip_prefix("[PATCH").and_then(|rest| rest.split_once(']')).map_or(words, |(_, rest)| rest.trim());
     words.to_owned()
 }
 
@@ -98,14 +103,24 @@ mod tests {
         context.past.push(past("a.patch", Outcome::Invalid { reason: "wrong byte".into() }));
         assert_eq!(name(queue.propose(&context).unwrap()).as_deref(), Some("b.patch"));
         context.past.push(past("b.patch", Outcome::Interrupted { phase: Phase::Build }));
-        assert_eq!(name(queue.propose(&context).unwrap()).as_deref(), Some("b.patch"), "an interrupted patch is tried again");
+        assert_eq!(
+            name(queue.propose(&context).unwrap()).as_deref(),
+            Some("b.patch"),
+            "an interrupted patch is tried again"
+        );
         context.past.push(past("b.patch", Outcome::NoOp { reason: "same".into() }));
         assert_eq!(queue.propose(&context).unwrap(), None);
     }
 
     #[test]
     fn the_hypothesis_is_the_subject_or_the_first_words_or_the_name() {
-        assert_eq!(words_before_diff(&patch("a.patch", "From 1 Mon\nSubject: [PATCH 1/2] Pool connections\n\nbody\n---\n x | 1 +\n")), "Pool connections");
+        assert_eq!(
+            words_before_diff(&patch(
+                "a.patch",
+                "From 1 Mon\nSubject: [PATCH 1/2] Pool connections\n\nbody\n---\n x | 1 +\n"
+            )),
+            "Pool connections"
+        );
         assert_eq!(words_before_diff(&patch("a.patch", "Walk the headers once\n")), "Walk the headers once");
         assert_eq!(words_before_diff(&patch("a.patch", "")), "a.patch");
     }

@@ -18,9 +18,12 @@ pub struct Tunables;
 impl Proposer for Tunables {
     fn propose(&mut self, context: &Context) -> Result<Option<Proposal>> {
         let place = context.tunables_path.display();
-        let knobs = knobs::parse(&context.tunables).with_context(|| format!("reading the tunables of {place} in the champion"))?;
+        let knobs = knobs::parse(&context.tunables)
+            .with_context(|| format!("reading the tunables of {place} in the champion"))?;
         if knobs.is_empty() {
-            bail!("{place} declares no tunables: the proposer `tunables` needs at least one constant under a `/// choices: A | B` line");
+            bail!(
+                "{place} declares no tunables: the proposer `tunables` needs at least one constant under a `/// choices: A | B` line"
+            );
         }
         let now = knobs::assignment(&knobs);
         let tried = Tried::of(&context.past);
@@ -91,7 +94,9 @@ fn untried_alone(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step
     singles(knobs)
         .filter(|(knob, value)| !tried.alone.contains_key(&(knob.name.clone(), (*value).clone())))
         .find(|(knob, value)| tried.is_new(now, &one(knob, value)))
-        .map(|(knob, value)| (one(knob, value), format!("{} Setting {} from {} to {value} alone.", knob.meaning, knob.name, knob.value)))
+        .map(|(knob, value)| {
+            (one(knob, value), format!("{} Setting {} from {} to {value} alone.", knob.meaning, knob.name, knob.value))
+        })
 }
 
 fn paid_off_together(now: &Assignment, tried: &Tried) -> Option<Step> {
@@ -125,7 +130,11 @@ fn once_more(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
         .collect();
     again.sort_by(|a, b| b.2.total_cmp(&a.2));
     again.first().map(|(knob, value, effect)| {
-        let why = format!("{} was {:+.2}% against an earlier champion; the champion has changed since, so {value} may pay now.", knob.name, effect.exp_m1() * 100.0);
+        let why = format!(
+            "{} was {:+.2}% against an earlier champion; the champion has changed since, so {value} may pay now.",
+            knob.name,
+            effect.exp_m1() * 100.0
+        );
         (one(knob, value), why)
     })
 }

@@ -28,7 +28,7 @@ use crate::judge::profile::{FunctionShift, shifts};
 use crate::judge::record::{EndReason, Held, Record};
 use crate::judge::sample::{Counted, Pair};
 use crate::judge::schedule::Schedule;
-use crate::judge::statistics::{Noise, estimate, half_width};
+use crate::judge::statistics::{Noise, bears_out, estimate};
 use crate::judge::{hypothesis, manifest};
 use crate::lab::{Attempt, Binary, Lab, Phased, Stage, Stop};
 use crate::os::git::{CommitId, Mode, Repo, Worktree};
@@ -90,7 +90,8 @@ impl RealLab {
     fn fence(&self) -> Result<Result<(), String>> {
         let changes = self.worktree.changes(&self.champion)?;
         let bytes = changes.iter().map(|change| change.size as usize).sum();
-        let listed: Vec<Change> = changes.iter().map(|change| Change { path: change.path.clone(), kind: kind(change.mode) }).collect();
+        let listed: Vec<Change> =
+            changes.iter().map(|change| Change { path: change.path.clone(), kind: kind(change.mode) }).collect();
         let folder = self.run.candidate.path.to_string_lossy().into_owned();
         if let Err(refusal) = Fence::around(&folder).check(&listed, bytes) {
             return Ok(Err(refusal.to_string()));
@@ -98,7 +99,8 @@ impl RealLab {
         let path = format!("{folder}/Cargo.toml");
         if listed.iter().any(|change| change.path == path) {
             let before = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
-            let after = std::fs::read(self.worktree.path().join(&path)).with_context(|| format!("reading {path} in the worktree"))?;
+            let after = std::fs::read(self.worktree.path().join(&path))
+                .with_context(|| format!("reading {path} in the worktree"))?;
             let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(&after));
             return Ok(manifest::check(&before, &after).map_err(|refusal| refusal.to_string()));
         }
@@ -117,7 +119,11 @@ impl RealLab {
                 && (record.outcome.decision().is_some() || matches!(record.outcome, Outcome::Invalid { .. }))
         };
         Ok(view.records.iter().find(judged).map(|record| Outcome::ScreenedOut {
-            reason: format!("the build is bit for bit that of attempt {}, which was {}", record.attempt, record.outcome.word()),
+            reason: format!(
+                "the build is bit for bit that of attempt {}, which was {}",
+                record.attempt,
+                record.outcome.word()
+            ),
         }))
     }
 
@@ -135,7 +141,9 @@ impl RealLab {
         match build.map_err(anyhow::Error::from)? {
             Build::Built(built) => Ok(Ok(built)),
             Build::Failed(reason) => Ok(Err(reason)),
-            Build::TimedOut(after) => Ok(Err(format!("the build took longer than {:.0} s (limits.build)", after.as_secs_f64()))),
+            Build::TimedOut(after) => {
+                Ok(Err(format!("the build took longer than {:.0} s (limits.build)", after.as_secs_f64())))
+            }
             Build::Interrupted => Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Build })),
         }
     }
@@ -146,7 +154,11 @@ impl RealLab {
         (self.say)(&format!("building the {what} ({})", commit.short()));
         let log = self.place.work.join(format!("{what}.log"));
         self.compile(&log)?.map_err(|reason| {
-            Stop::Own(anyhow!("the {what} {} does not build: {reason}. The whole log is {}", commit.short(), log.display()))
+            Stop::Own(anyhow!(
+                "the {what} {} does not build: {reason}. The whole log is {}",
+                commit.short(),
+                log.display()
+            ))
         })
     }
 
@@ -169,14 +181,14 @@ impl RealLab {
     }
 
     fn note_profiles(&mut self, attempt: u32, counted: &[(Counted, Counted)]) -> Result<()> {
-        let Some((champion, challenger)) = counted.first().filter(|(_, challenger)| !challenger.profile.is_empty()) else { return Ok(()) };
+        let Some((champion, challenger)) = counted.first().filter(|(_, challenger)| !challenger.profile.is_empty())
+        else {
+            return Ok(());
+        };
         let side = |counted: &'_ Counted| (counted.profile.clone(), counted.sample.load.verified);
         let ((champion, champion_requests), (challenger, challenger_requests)) = (side(champion), side(challenger));
         self.shifts = shifts((&champion, champion_requests), (&challenger, challenger_requests));
-        self.attempts.keep_profiles(
-            attempt,
-            &Profiles { champion, champion_requests, challenger, challenger_requests },
-        )
+        self.attempts.keep_profiles(attempt, &Profiles { champion, champion_requests, challenger, challenger_requests })
     }
 }
 
@@ -194,14 +206,21 @@ impl Lab for RealLab {
         };
         for mut record in open {
             record.commit = self.repo.attempt(u64::from(record.attempt))?.map(|commit| commit.as_str().to_owned());
-            notes.push(format!("attempt {} was under way when the last process ended: recorded as interrupted", record.attempt));
+            notes.push(format!(
+                "attempt {} was under way when the last process ended: recorded as interrupted",
+                record.attempt
+            ));
             self.record(&record)?;
         }
         for record in unmoved {
-            notes.push(format!("attempt {} was promoted when the last process ended: its branch is moved now", record.attempt));
+            notes.push(format!(
+                "attempt {} was promoted when the last process ended: its branch is moved now",
+                record.attempt
+            ));
             self.move_branch(&record)?;
         }
-        let written = self.knowledge.complete(self.view()?.records.iter().map(|record| (self.name.as_str(), *record)))?;
+        let written =
+            self.knowledge.complete(self.view()?.records.iter().map(|record| (self.name.as_str(), *record)))?;
         if written > 0 {
             notes.push(format!("{written} missing lessons written from the ledger"));
         }
@@ -218,7 +237,10 @@ impl Lab for RealLab {
                 Ok(()) => {}
                 Err(Stop::Ended(Outcome::Interrupted { .. })) => return Ok(notes),
                 Err(Stop::Ended(outcome)) => {
-                    return Err(anyhow!("the baseline itself is not valid, so nothing can be compared with it: {}", outcome.reason()));
+                    return Err(anyhow!(
+                        "the baseline itself is not valid, so nothing can be compared with it: {}",
+                        outcome.reason()
+                    ));
                 }
                 Err(Stop::Own(error)) => return Err(error),
             }
@@ -262,7 +284,8 @@ impl Lab for RealLab {
             return Err(refused(reason));
         }
         self.fence()?.map_err(refused)?;
-        let message = story::attempted(attempt.number, &attempt.proposal.changed.to_string(), &attempt.proposal.hypothesis);
+        let message =
+            story::attempted(attempt.number, &attempt.proposal.changed.to_string(), &attempt.proposal.hypothesis);
         let commit = self.worktree.commit(&self.champion, &message).map_err(anyhow::Error::from)?;
         self.repo.keep_attempt(u64::from(attempt.number), &commit).map_err(anyhow::Error::from)?;
         let diff = self.repo.diff(&self.champion, &commit).map_err(anyhow::Error::from)?;
@@ -299,7 +322,10 @@ impl Lab for RealLab {
         };
         let challenger = self.challenger_built.as_ref().context("measuring comes after the build")?;
         let challenger = server(challenger);
-        let counted = self.bench().pairs(self.champion_server()?, challenger, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
+        let counted = self
+            .bench()
+            .pairs(self.champion_server()?, challenger, &turns)
+            .map_err(|fault| stop_of(fault, Phase::Measure))?;
         if self.shifts.is_empty() {
             self.note_profiles(attempt.number, &counted)?;
         }
@@ -316,7 +342,8 @@ impl Lab for RealLab {
 
     fn record(&mut self, record: &Record) -> Result<()> {
         if !record.screen.is_empty() {
-            let samples = crate::data::attempts::Samples { screen: record.screen.clone(), confirm: record.confirm.clone() };
+            let samples =
+                crate::data::attempts::Samples { screen: record.screen.clone(), confirm: record.confirm.clone() };
             self.attempts.keep(record.attempt, Part::Samples, &samples)?;
         }
         self.ledger.append(Event::Outcome {
@@ -356,28 +383,43 @@ impl Lab for RealLab {
         self.reset()?;
         (self.say)("counting champion and baseline on held-out seeds");
         let turns = self.schedule.held_out(self.champion.as_str(), HELD_OUT_SEEDS);
-        let counted = self.bench().pairs(server(&built), self.champion_server()?, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
+        let counted = self
+            .bench()
+            .pairs(server(&built), self.champion_server()?, &turns)
+            .map_err(|fault| stop_of(fault, Phase::Measure))?;
         let pairs = without_profiles(&counted);
         let ds: Vec<f64> = pairs.iter().map(Pair::d).collect();
         let estimate = estimate(&ds, &self.noise.with_windows_of(&pairs), 0.01);
         let view = self.view()?;
         let past: Vec<_> = view.records.iter().map(|record| record.past()).collect();
         let claimed = Progress::of(&past).gain;
-        // The claims' own errors add up in quadrature with this comparison's.
-        let claims = view.records.iter().filter_map(|record| match &record.outcome {
-            Outcome::Promoted { decision } => Some(half_width(decision.estimate.pairs, decision.estimate.s_eff, 0.01)),
-            _ => None,
-        });
-        let width = claims.chain([estimate.ucb - estimate.mean]).map(|half| half * half).sum::<f64>().sqrt();
-        let agrees = (claimed - estimate.mean).abs() <= width;
-        Ok(pairs.into_iter().next().map(|pair| Held { baseline: pair.champion, champion: pair.challenger, estimate, claimed, agrees }))
+        let promoted = |record: &&Record| matches!(record.outcome, Outcome::Promoted { .. });
+        let claims = view
+            .records
+            .iter()
+            .copied()
+            .filter(promoted)
+            .filter_map(|record| Some(record.outcome.decision()?.estimate));
+        let agrees = bears_out(&estimate, &claims.collect::<Vec<_>>());
+        Ok(pairs.into_iter().next().map(|pair| Held {
+            baseline: pair.champion,
+            champion: pair.challenger,
+            estimate,
+            claimed,
+            agrees,
+        }))
     }
 
     fn close(&mut self, reason: EndReason, held: Option<&Held>) -> Result<()> {
         let run = self.name.clone();
         let event = match reason {
             EndReason::Interrupted => Event::RunInterrupted { run },
-            reason => Event::RunEnded { run, reason, champion: self.champion.as_str().to_owned(), held: held.cloned().map(Box::new) },
+            reason => Event::RunEnded {
+                run,
+                reason,
+                champion: self.champion.as_str().to_owned(),
+                held: held.cloned().map(Box::new),
+            },
         };
         self.ledger.append(event)?;
         Ok(())

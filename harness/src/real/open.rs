@@ -49,7 +49,8 @@ pub struct Opening<'a> {
 /// # Errors
 /// What it cannot make: with the field and what would do.
 pub fn workload(of: &definition::Workload) -> Result<Workload> {
-    let number = |name: &str, value: u64| u32::try_from(value).with_context(|| format!("workload.{name} is {value}, too many"));
+    let number =
+        |name: &str, value: u64| u32::try_from(value).with_context(|| format!("workload.{name} is {value}, too many"));
     let workload = Workload {
         connections: of.connections,
         pipelining: of.pipelining,
@@ -82,7 +83,12 @@ pub fn builder(place: &Place, run: &Run) -> Result<Builder> {
 ///
 /// # Errors
 /// When it cannot be had.
-pub fn meter(place: &Place, run: &Run, builder: &Builder, say: &mut dyn FnMut(&str)) -> Result<(Box<dyn Meter>, String)> {
+pub fn meter(
+    place: &Place,
+    run: &Run,
+    builder: &Builder,
+    say: &mut dyn FnMut(&str),
+) -> Result<(Box<dyn Meter>, String)> {
     let meter = measure::choose(run.meter, &place.root, &place.cache, &run.limits, say)?;
     let compiler = builder.compiler(&place.root)?;
     let fingerprint = format!("{}-{}", short(meter.fingerprint()), short(&hex(&Sha256::digest(compiler.as_bytes()))));
@@ -119,14 +125,20 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
     let (meter, fingerprint) = meter(&place, run, &builder, &mut say)?;
     let rule = run.rule(!meter.is_exact());
 
-    let earlier = history::run(ledger.contents().events(), name).filter(|_| !fresh).map(|view| (view.start.clone(), resolve(&repo, view.champion)));
+    let earlier = history::run(ledger.contents().events(), name)
+        .filter(|_| !fresh)
+        .map(|view| (view.start.clone(), resolve(&repo, view.champion)));
     let branch = format!("search/{name}");
     let (start, champion) = match earlier {
         Some((start, champion)) => {
             let champion = champion?;
             same_terms(&start, runs, &fingerprint)?;
             same_tree(&repo, &start, &champion, run)?;
-            ledger.append(Event::RunResumed { run: name.to_owned(), harness: own_hash()?, fingerprint: fingerprint.clone() })?;
+            ledger.append(Event::RunResumed {
+                run: name.to_owned(),
+                harness: own_hash()?,
+                fingerprint: fingerprint.clone(),
+            })?;
             (start, champion)
         }
         None => {
@@ -184,7 +196,8 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
 }
 
 fn resolve(repo: &Repo, commit: &str) -> Result<CommitId> {
-    repo.resolve(commit).with_context(|| format!("the ledger names commit {commit}, which this repository does not have"))
+    repo.resolve(commit)
+        .with_context(|| format!("the ledger names commit {commit}, which this repository does not have"))
 }
 
 /// A run goes on only on the terms it began on: numbers from before and after must be comparable.

@@ -50,7 +50,8 @@ impl StartServer for Servers {
             .start()?;
         let began = Instant::now();
         while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
-            let said = || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
+            let said =
+                || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
             if !running.alive() {
                 bail!("the candidate ended before it listened; it said: {}", said());
             }

@@ -19,7 +19,15 @@ pub fn promoted(record: &Record, meter: &str, fingerprint: &str, ledger: &str) -
     if let Some(decision) = record.outcome.decision() {
         let e = &decision.estimate;
         let percent = |d: f64| format!("{:+.3}%", score_gain(d) * 100.0);
-        let _ = writeln!(text, "Gain: {} [{}, {}] score, {} pairs, alpha {}", percent(e.mean), percent(e.lcb), percent(e.ucb), e.pairs, e.alpha);
+        let _ = writeln!(
+            text,
+            "Gain: {} [{}, {}] score, {} pairs, alpha {}",
+            percent(e.mean),
+            percent(e.lcb),
+            percent(e.ucb),
+            e.pairs,
+            e.alpha
+        );
     }
     let pairs = record.deciding_pairs();
     let _ = writeln!(text, "Instructions-per-request-before: {}", mean(pairs, |pair| &pair.champion));

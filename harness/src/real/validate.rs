@@ -31,11 +31,19 @@ pub fn validate(server: &Path, limits: &Limits, stop: &Arc<AtomicBool>) -> (Opti
         Some(case) => {
             let more = report.failed.len() - 1;
             let others = if more > 0 { format!(" ({more} more cases failed)") } else { String::new() };
-            Err(format!("case {} ({}): expected {}, got {}{others}", case.number, case.name, clip(&case.expected), clip(&case.got)))
+            Err(format!(
+                "case {} ({}): expected {}, got {}{others}",
+                case.number,
+                case.name,
+                clip(&case.expected),
+                clip(&case.got)
+            ))
         }
-        None if began.elapsed() > limits.validate => {
-            Err(format!("the cases took {:.0} s, the limit is {:.0} s (limits.validate)", began.elapsed().as_secs_f64(), limits.validate.as_secs_f64()))
-        }
+        None if began.elapsed() > limits.validate => Err(format!(
+            "the cases took {:.0} s, the limit is {:.0} s (limits.validate)",
+            began.elapsed().as_secs_f64(),
+            limits.validate.as_secs_f64()
+        )),
         None => Ok(()),
     };
     (Some(report), verdict.map_err(|reason| Stop::Ended(Outcome::Invalid { reason })))
@@ -43,5 +51,9 @@ pub fn validate(server: &Path, limits: &Limits, stop: &Arc<AtomicBool>) -> (Opti
 
 fn clip(text: &str) -> String {
     const LONGEST: usize = 160;
-    if text.chars().count() <= LONGEST { text.to_owned() } else { text.chars().take(LONGEST).chain("...".chars()).collect() }
+    if text.chars().count() <= LONGEST {
+        text.to_owned()
+    } else {
+        text.chars().take(LONGEST).chain("...".chars()).collect()
+    }
 }

@@ -12,9 +12,9 @@ use crate::judge::decide::Rule;
 use crate::judge::outcome::Outcome;
 use crate::judge::record::{Changed, EndReason, Held, Past, Record};
 use crate::judge::sample::{Load, Pair, Sample, Side};
-use crate::judge::statistics::{estimate, Noise};
+use crate::judge::statistics::{Noise, estimate};
 use crate::lab::{Attempt, Binary, Lab, Phased, Stage, Stop};
-use crate::propose::{knobs, Context, Edit, Proposal};
+use crate::propose::{Context, Edit, Proposal, knobs};
 
 /// What outlives a crash: the "disk".
 pub struct World {
@@ -122,7 +122,9 @@ impl Lab for SimLab<'_> {
         let mut notes = Vec::new();
         // A recorded promotion that never reached the branch, and a lesson that was never written.
         if let Some(last) = self.world.records.last().cloned() {
-            if matches!(last.outcome, Outcome::Promoted { .. }) && self.world.champion != self.world.trees[&last.attempt] {
+            if matches!(last.outcome, Outcome::Promoted { .. })
+                && self.world.champion != self.world.trees[&last.attempt]
+            {
                 self.promote(&last)?;
                 notes.push(format!("attempt {} is now on the branch", last.attempt));
             }

@@ -1,14 +1,14 @@
 //! The loop on the simulated lab: what it finds, what it survives, what it never promotes.
 #![cfg(test)]
 
-use super::{set_of, Nature, SimLab, World};
+use super::{Nature, SimLab, World, set_of};
 use crate::judge::budget::{Budget, Progress};
 use crate::judge::outcome::{Outcome, Phase};
 use crate::judge::record::{EndReason, Record};
 use crate::out::Watch;
 use crate::propose::knobs::Assignment;
 use crate::propose::tunables::Tunables;
-use crate::search::{search, Ended};
+use crate::search::{Ended, search};
 
 const KNOBS: &str = "
 /// A large gain.
@@ -80,7 +80,10 @@ fn the_search_finds_large_gains_alone_small_ones_together_and_dependent_ones_lat
     for (knob, value) in [("LARGE", "1"), ("SMALL", "1"), ("OTHER", "1"), ("LATER", "1"), ("NOTHING", "0")] {
         assert_eq!(best[knob], value, "{knob} in {best:?}");
     }
-    assert!(world.records.iter().any(|record| set_of(&record.changed) == [("OTHER", "1"), ("SMALL", "1")]), "the two small gains were tried together");
+    assert!(
+        world.records.iter().any(|record| set_of(&record.changed) == [("OTHER", "1"), ("SMALL", "1")]),
+        "the two small gains were tried together"
+    );
     assert_eq!(world.closed, [EndReason::Exhausted]);
     assert!(ended.held.unwrap().agrees);
 }
@@ -142,7 +145,11 @@ fn killed_at_any_call_the_next_start_goes_on_and_loses_nothing() {
         }
         run(&mut world, sound(), 5, Budget::default()).unwrap();
         assert_eq!(world.records[..before.len()], before, "records stay as they were (killed after {calls} calls)");
-        assert_eq!(world.lessons, world.records.iter().map(|record| record.attempt).collect::<Vec<_>>(), "killed after {calls} calls");
+        assert_eq!(
+            world.lessons,
+            world.records.iter().map(|record| record.attempt).collect::<Vec<_>>(),
+            "killed after {calls} calls"
+        );
         assert_eq!(champion(&world), champion(&whole), "killed after {calls} calls");
         let mut numbers: Vec<u32> = world.records.iter().map(|record| record.attempt).collect();
         numbers.dedup();

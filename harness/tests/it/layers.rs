@@ -23,7 +23,8 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).expect("the source folder is readable").map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the source folder is readable").map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -97,7 +98,9 @@ fn an_arrow_up_would_be_found() {
 #[test]
 fn nobody_depends_on_the_candidate() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for manifest in ["harness/Cargo.toml", "harness/guest/Cargo.toml", "harness/plugin/Cargo.toml", "loadgen/Cargo.toml"] {
+    for manifest in
+        ["harness/Cargo.toml", "harness/guest/Cargo.toml", "harness/plugin/Cargo.toml", "loadgen/Cargo.toml"]
+    {
         let text = fs::read_to_string(root.join(manifest)).unwrap();
         let depends = text.lines().any(|line| line.trim_start().starts_with("candidate"));
         assert!(!depends, "{manifest} depends on the candidate");

@@ -1,9 +1,13 @@
 //! The meters behind one trait, and the choice between them. How each counts is in its own folder.
 
+mod emulated;
+mod fault;
 pub mod pairs;
 pub mod perf;
 pub mod samples;
 pub mod vm;
+
+pub use fault::Fault;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,25 +20,6 @@ use loadgen::workload::{Schedule, Workload};
 
 use crate::data::definition::{Limits, MeterKind};
 use crate::judge::sample::Counted;
-
-/// Why there is no sample.
-#[derive(Debug)]
-pub enum Fault {
-    /// The candidate's: wrong bytes, lost answers, an exit, a port never listened on, no end.
-    Invalid(String),
-    /// The count cannot be believed.
-    Unsound(String),
-    /// The stop flag was set.
-    Interrupted,
-    /// Ours.
-    Own(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Fault {
-    fn from(error: E) -> Fault {
-        Fault::Own(error.into())
-    }
-}
 
 /// What is sent to the server, all of it a function of (workload, seed).
 pub struct Load {
@@ -91,7 +76,13 @@ pub trait Meter: Send + Sync {
 ///
 /// # Errors
 /// When the wanted meter cannot be had: what was tried and what to install or set.
-pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: &Limits, say: &mut dyn FnMut(&str)) -> Result<Box<dyn Meter>> {
+pub fn choose(
+    choice: MeterKind,
+    root: &Path,
+    cache: &Path,
+    limits: &Limits,
+    say: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Meter>> {
     let vm = |say: &mut dyn FnMut(&str)| -> Result<Box<dyn Meter>> {
         let meter = vm::VmMeter::prepare(root, cache, say).context("the emulated machine is not ready")?;
         Ok(Box::new(meter.with_limit(limits.measure)))
@@ -100,7 +91,9 @@ pub fn choose(choice: MeterKind, root: &Path, cache: &Path, limits: &Limits, say
         MeterKind::Vm => vm(say),
         MeterKind::Perf => match perf::native::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),
-            Err(error) => bail!("the hardware counter cannot be used: {error}. Set meter = \"vm\" in runs.toml to count in the emulated machine"),
+            Err(error) => bail!(
+                "the hardware counter cannot be used: {error}. Set meter = \"vm\" in runs.toml to count in the emulated machine"
+            ),
         },
         MeterKind::Auto => match perf::native::Native::prepare(limits) {
             Ok(meter) => Ok(Box::new(meter)),

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use loadgen::workload::Workload;
 
 use super::samples::Samples;
 use super::{Fault, Load, Meter};
+use crate::judge::doubts;
 use crate::judge::sample::{Counted, Pair};
 use crate::judge::schedule::{Order, Turn};
 
@@ -43,7 +44,12 @@ impl Bench<'_> {
     /// # Errors
     /// The first fault, the challenger's before the champion's. A fault of the champion is the harness's own: it was
     /// sound when it was promoted.
-    pub fn pairs(&self, champion: Server, challenger: Server, turns: &[Turn]) -> Result<Vec<(Counted, Counted)>, Fault> {
+    pub fn pairs(
+        &self,
+        champion: Server,
+        challenger: Server,
+        turns: &[Turn],
+    ) -> Result<Vec<(Counted, Counted)>, Fault> {
         let mut jobs = Vec::new();
         for turn in turns {
             let (first, second) = match turn.order {
@@ -60,10 +66,20 @@ impl Bench<'_> {
             let champion = match take(champion, turn.seed).unwrap_or(Err(Fault::Interrupted)) {
                 Ok(counted) => counted,
                 Err(Fault::Invalid(reason)) => {
-                    return Err(Fault::Own(anyhow::anyhow!("the champion, sound when it was promoted, is now invalid: {reason}")));
+                    return Err(Fault::Own(anyhow::anyhow!(
+                        "the champion, sound when it was promoted, is now invalid: {reason}"
+                    )));
                 }
                 Err(fault) => return Err(fault),
             };
+            if let Some(why) = doubts::invalid(&challenger.sample) {
+                return Err(Fault::Invalid(why));
+            }
+            let pair = Pair { champion: champion.sample.clone(), challenger: challenger.sample.clone() };
+            let doubts = doubts::check_pair(&pair);
+            if !doubts.is_empty() {
+                return Err(Fault::Unsound(doubts::sentence(&doubts)));
+            }
             pairs.push((champion, challenger));
         }
         Ok(pairs)
@@ -76,7 +92,10 @@ impl Bench<'_> {
     pub fn samples(&self, server: Server, seeds: &[u64]) -> Result<Vec<Counted>, Fault> {
         let jobs: Vec<(Server, u64)> = seeds.iter().map(|seed| (server, *seed)).collect();
         let mut done = self.count(&jobs);
-        seeds.iter().map(|seed| done.remove(&(server.sha256.to_owned(), *seed)).unwrap_or(Err(Fault::Interrupted))).collect()
+        seeds
+            .iter()
+            .map(|seed| done.remove(&(server.sha256.to_owned(), *seed)).unwrap_or(Err(Fault::Interrupted)))
+            .collect()
     }
 
     /// All jobs, in order, over as many lanes as the meter has. After the first fault no new one is begun.
@@ -123,5 +142,8 @@ impl Bench<'_> {
 
 /// The pairs without their profiles.
 pub fn without_profiles(counted: &[(Counted, Counted)]) -> Vec<Pair> {
-    counted.iter().map(|(champion, challenger)| Pair { champion: champion.sample.clone(), challenger: challenger.sample.clone() }).collect()
+    counted
+        .iter()
+        .map(|(champion, challenger)| Pair { champion: champion.sample.clone(), challenger: challenger.sample.clone() })
+        .collect()
 }

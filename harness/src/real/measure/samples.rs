@@ -34,7 +34,8 @@ impl Samples {
     pub fn put(&self, binary: &str, seed: u64, counted: &Counted) {
         let path = self.path(binary, seed);
         let unfinished = path.with_extension(format!("{}", std::process::id()));
-        let written = serde_json::to_vec(counted).map_err(std::io::Error::other).and_then(|json| fs::write(&unfinished, json));
+        let written =
+            serde_json::to_vec(counted).map_err(std::io::Error::other).and_then(|json| fs::write(&unfinished, json));
         if written.and_then(|()| fs::rename(&unfinished, &path)).is_err() {
             let _ = fs::remove_file(&unfinished);
         }

@@ -39,9 +39,12 @@ impl Native {
     /// Why there is no counter, or that one CPU is not enough.
     pub fn prepare(limits: &Limits) -> Result<Native, NoCounter> {
         let counter = PerfMeter::probe()?;
-        let cpus = pin::allowed().map_err(|error| NoCounter::Wrong(format!("the CPUs allowed are not known: {error}")))?;
+        let cpus =
+            pin::allowed().map_err(|error| NoCounter::Wrong(format!("the CPUs allowed are not known: {error}")))?;
         let [.., load_cpu, server_cpu] = cpus[..] else {
-            return Err(NoCounter::Wrong("one CPU for the server and one for the load are needed, and only one is allowed".to_owned()));
+            return Err(NoCounter::Wrong(
+                "one CPU for the server and one for the load are needed, and only one is allowed".to_owned(),
+            ));
         };
         Ok(Native { counter, limits: limits.clone(), server_cpu, load_cpu, fingerprint: fingerprint() })
     }
@@ -67,7 +70,12 @@ impl Meter for Native {
     fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> Result<Counted, Fault> {
         let folder = tempfile::tempdir().context("making the server's data folder")?;
         load.write(folder.path())?;
-        let servers = Servers { path: server.to_owned(), limits: self.limits.clone(), cpus: vec![self.server_cpu], stop: stop.clone() };
+        let servers = Servers {
+            path: server.to_owned(),
+            limits: self.limits.clone(),
+            cpus: vec![self.server_cpu],
+            stop: stop.clone(),
+        };
         let running = servers.start(folder.path()).map_err(|error| Fault::Invalid(format!("{error:#}")))?;
         let (addr, pid) = (running.addr(), running.pid());
         let counted = Server { cpus: vec![self.server_cpu], pid: i32::try_from(pid).context("a process id")? };
@@ -78,7 +86,13 @@ impl Meter for Native {
             let driver = scope.spawn(move || {
                 pin::pin_this_thread(&[self.load_cpu]).context("pinning the load generator")?;
                 let meeting = Meeting { edge, gone };
-                let options = Options { window: Some(&meeting), server_pid: Some(pid), stop: Some(stop), timeout: self.limits.measure.min(Duration::from_secs(10)), ..Options::default() };
+                let options = Options {
+                    window: Some(&meeting),
+                    server_pid: Some(pid),
+                    stop: Some(stop),
+                    timeout: self.limits.measure.min(Duration::from_secs(10)),
+                    ..Options::default()
+                };
                 drive(&load.plan, addr, &options)
             });
             // An edge that never comes means that the drive ended before it: its report says how.
@@ -128,18 +142,30 @@ impl Edges for Meeting {
 
 fn sample(seed: u64, window: Option<Result<super::Window, NoWindow>>, report: Report) -> Result<Counted, Fault> {
     if let Some(error) = report.errors.first() {
-        return Err(Fault::Invalid(format!("{} ({}, {}): expected {}, got {}", error.what, error.kind, error.part, error.expected, error.got)));
+        return Err(Fault::Invalid(format!(
+            "{} ({}, {}): expected {}, got {}",
+            error.what, error.kind, error.part, error.expected, error.got
+        )));
     }
-    let window = window.ok_or_else(|| Fault::Invalid("the window was never opened: the warm-up did not end".to_owned()))?;
+    let window =
+        window.ok_or_else(|| Fault::Invalid("the window was never opened: the warm-up did not end".to_owned()))?;
     let window = window.map_err(|why| Fault::Unsound(why.to_string()))?;
     if let Some(doubt) = window.doubts.first() {
         return Err(Fault::Unsound(doubt.to_string()));
     }
-    let fate = Fate { sent: report.window.sent, verified: report.window.verified, wrong: report.window.wrong, lost: report.window.lost };
+    let fate = Fate {
+        sent: report.window.sent,
+        verified: report.window.verified,
+        wrong: report.window.wrong,
+        lost: report.window.lost,
+    };
     let side = Side {
         wakeups: report.server.map(|server| server.voluntary_switches),
         peak_rss_kib: report.server.map(|server| server.peak_rss_kib),
         ..Side::default()
     };
-    Ok(Counted { sample: Sample { seed, user: window.user, kernel: window.kernel, load: fate, side }, profile: Vec::new() })
+    Ok(Counted {
+        sample: Sample { seed, user: window.user, kernel: window.kernel, load: fate, side },
+        profile: Vec::new(),
+    })
 }

@@ -26,6 +26,7 @@ mod sources;
 mod tools;
 mod verdict;
 
+use super::Fault;
 use crate::judge::sample::Counted;
 use anyhow::{Context, Result, anyhow};
 use emulator::{Emulator, Ended, Parts};
@@ -34,11 +35,9 @@ use profile::Symbols;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tools::Tools;
-use super::{Fault, Load, Meter};
 use vm_init::job::{self, Task};
 use vm_init::{DATA_DIR, JOB_FILE, LOADGEN_PATH, PLAN_PATH, SERVER_PATH, answer};
 
@@ -227,28 +226,4 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 fn identity(of: &[&str]) -> String {
     hex(&Sha256::digest(of.join("\n")))
-}
-
-impl Meter for VmMeter {
-    fn name(&self) -> &'static str {
-        "vm"
-    }
-
-    fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    fn is_exact(&self) -> bool {
-        true
-    }
-
-    /// An emulator is one thread: as many side by side as there are CPUs.
-    fn lanes(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    }
-
-    fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> Result<Counted, Fault> {
-        let job = Job { server, data: &load.data, plan: &load.plan.encode(), seed: load.seed, gate: load.gate };
-        self.measure(&job, stop)
-    }
 }

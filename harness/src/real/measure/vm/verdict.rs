@@ -1,6 +1,6 @@
 //! From what a machine said and counted to a sample, or to whose fault it is that there is none.
 
-use super::super::Fault;
+use super::Fault;
 use super::counts::{self, Output};
 use super::profile::{self, Symbols};
 use crate::judge::sample::{Counted, Load, Sample, Side};
