@@ -164,7 +164,7 @@ fn dearest(costs: &[FunctionCost]) -> Vec<FunctionCost> {
         let others: Vec<&FunctionCost> = rest.iter().filter(|cost| cost.mode == mode).collect();
         if !others.is_empty() {
             let instructions = others.iter().map(|cost| cost.instructions).sum();
-            costs.push(FunctionCost { name: format!("({} other functions)", others.len()), mode, instructions });
+            costs.push(FunctionCost { name: "(all other functions)".to_owned(), mode, instructions });
         }
     }
     costs

@@ -149,9 +149,9 @@ fn by_interval(rule: &Rule, e: &Estimate, look: usize) -> Option<(Verdict, Strin
             ),
         ));
     }
-    // An early look's interval is wide (t with 2 degrees of freedom at 0.0002 is 50): a mean above the floor may yet be
-    // a gain worth banking, so it gets its other looks before it is rejected.
-    let settled = rule.is_last(look) || e.mean <= e.floor;
+    // An early look's interval is wide (t with 2 degrees of freedom at 0.0002 is 50): a gain above the floor that holds at
+    // the screen's own error may yet be worth banking, so it gets its other looks before it is rejected.
+    let settled = rule.is_last(look) || e.mean - half_width(e.pairs, e.s_eff, rule.screen_alpha) <= e.floor;
     if e.ucb < tau && e.lcb <= e.floor && settled {
         return Some((Verdict::Reject, below(rule, e)));
     }

@@ -37,12 +37,12 @@ pub enum Edit {
 /// What a proposer may know.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    /// Commit of the champion.
-    pub champion: String,
     /// Path of the file that declares the tunables, relative to the root.
     pub tunables_path: PathBuf,
     /// Its text in the champion; empty when the candidate has none.
     pub tunables: String,
+    /// Its text in the run's baseline.
+    pub baseline_tunables: String,
     /// The run's attempts so far, in order.
     pub past: Vec<Past>,
 }

@@ -26,7 +26,9 @@ impl Proposer for Tunables {
             );
         }
         let now = knobs::assignment(&knobs);
-        let tried = Tried::of(&context.past);
+        let baseline = knobs::parse(&context.baseline_tunables)
+            .with_context(|| format!("reading the tunables of {place} in the baseline"))?;
+        let tried = Tried::of(knobs::assignment(&baseline), &context.past);
 
         let next = untried_alone(&knobs, &now, &tried)
             .or_else(|| paid_off_together(&now, &tried))
@@ -34,6 +36,9 @@ impl Proposer for Tunables {
         Ok(next.map(|(set, why)| proposal(context, &now, set, &why)))
     }
 }
+
+/// A setting that cost more than 1% against one champion is not tried again against another.
+const HOPELESS: f64 = -0.01;
 
 type Step = (Assignment, String);
 
@@ -48,14 +53,24 @@ struct Tried {
 }
 
 impl Tried {
-    fn of(past: &[Past]) -> Self {
+    fn of(baseline: Assignment, past: &[Past]) -> Self {
         let mut tried = Tried { trees: BTreeSet::new(), alone: BTreeMap::new(), paid_off: BTreeMap::new() };
+        let mut champion = baseline;
         for past in past {
             let Changed::Tunables { set, assignment } = &past.changed else { continue };
             if matches!(past.outcome, Outcome::Interrupted { .. }) {
                 continue; // it was never judged: try it again
             }
             tried.trees.insert(assignment.clone());
+            if matches!(past.outcome, Outcome::Promoted { .. }) {
+                // The champion it beat was measured as well: going back is not a new idea.
+                for knob in set.keys() {
+                    if let Some(old) = champion.get(knob) {
+                        tried.alone.insert((knob.clone(), old.clone()), past.effect().map(|effect| -effect));
+                    }
+                }
+                tried.trees.insert(std::mem::replace(&mut champion, assignment.clone()));
+            }
             let mut settings = set.iter();
             let (Some((knob, value)), None) = (settings.next(), settings.next()) else { continue };
             let key = (knob.clone(), value.clone());
@@ -125,7 +140,7 @@ fn once_more(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
     let mut again: Vec<(&Knob, &String, f64)> = singles(knobs)
         .filter_map(|(knob, value)| {
             let effect = (*tried.alone.get(&(knob.name.clone(), value.clone()))?)?;
-            tried.is_new(now, &one(knob, value)).then_some((knob, value, effect))
+            (effect > HOPELESS && tried.is_new(now, &one(knob, value))).then_some((knob, value, effect))
         })
         .collect();
     again.sort_by(|a, b| b.2.total_cmp(&a.2));

@@ -251,11 +251,14 @@ impl Lab for RealLab {
 
     fn context(&mut self) -> Result<Context> {
         let path = self.run.candidate.tunables.to_string_lossy().into_owned();
-        let text = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
+        let text = |commit: &CommitId| -> Result<String> {
+            let bytes = self.repo.read_file(commit, &path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
         Ok(Context {
-            champion: self.champion.as_str().to_owned(),
             tunables_path: self.run.candidate.tunables.clone(),
-            tunables: String::from_utf8_lossy(&text).into_owned(),
+            tunables: text(&self.champion)?,
+            baseline_tunables: text(&self.baseline)?,
             past: self.view()?.records.iter().map(|record| record.past()).collect(),
         })
     }

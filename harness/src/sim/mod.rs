@@ -139,9 +139,9 @@ impl Lab for SimLab<'_> {
     fn context(&mut self) -> anyhow::Result<Context> {
         self.step()?;
         Ok(Context {
-            champion: "champion".to_owned(),
             tunables_path: "candidate/src/tunables.rs".into(),
             tunables: self.world.champion.clone(),
+            baseline_tunables: self.world.baseline.clone(),
             past: self.world.records.iter().map(Record::past).collect(),
         })
     }

@@ -89,6 +89,14 @@ fn the_search_finds_large_gains_alone_small_ones_together_and_dependent_ones_lat
 }
 
 #[test]
+fn a_promoted_setting_is_not_taken_back_by_the_next_attempts() {
+    let mut world = World::new(KNOBS);
+    run(&mut world, sound(), 10, Budget::default()).unwrap();
+    let back = world.records.iter().filter(|record| set_of(&record.changed) == [("LARGE", "0")]).count();
+    assert_eq!(back, 0, "LARGE was promoted, and going back is known to cost");
+}
+
+#[test]
 fn no_tree_is_attempted_twice() {
     let mut world = World::new(KNOBS);
     run(&mut world, sound(), 2, Budget::default()).unwrap();
