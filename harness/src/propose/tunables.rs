@@ -90,7 +90,7 @@ impl Tried {
     }
 }
 
-fn singles<'a>(knobs: &'a [Knob]) -> impl Iterator<Item = (&'a Knob, &'a String)> {
+fn singles(knobs: &[Knob]) -> impl Iterator<Item = (&Knob, &String)> {
     // First choices of all knobs before second choices of any: breadth finds the large gains early.
     let most = knobs.iter().map(|knob| knob.choices.len()).max().unwrap_or(0);
     (0..most).flat_map(move |rank| {

@@ -186,7 +186,7 @@ pub fn cases() -> Vec<Case> {
 fn spare_bits(text: &str) -> String {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut encoded = segment(text).into_bytes();
-    assert!(encoded.len() % 4 != 0, "a text of that length has no spare bits");
+    assert!(!encoded.len().is_multiple_of(4), "a text of that length has no spare bits");
     let last = encoded.last_mut().expect("not empty");
     let value = letters.iter().position(|letter| letter == last).expect("base64url");
     *last = letters[value | 1];

@@ -65,7 +65,7 @@ impl Draw {
                 self.get(kind, "GET", sender)
             }
             Kind::Head => {
-                let sender = Sender::at(if variant % 5 == 0 { self.abroad(&user.country) } else { home });
+                let sender = Sender::at(if variant.is_multiple_of(5) { self.abroad(&user.country) } else { home });
                 let sender = sender.proving(self, login);
                 self.get(kind, "HEAD", sender)
             }

@@ -51,6 +51,6 @@ mod tests {
         let bytes = archive(b"12345");
         let headers: Vec<usize> = (0..bytes.len() - 5).filter(|&i| &bytes[i..i + 6] == b"070701").collect();
         assert_eq!(headers.len(), 4);
-        assert!(headers.iter().all(|at| at % 4 == 0) && bytes.len() % 4 == 0);
+        assert!(headers.iter().all(|at| at.is_multiple_of(4)) && bytes.len().is_multiple_of(4));
     }
 }
