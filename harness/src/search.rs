@@ -13,8 +13,6 @@ use crate::propose::Proposer;
 pub struct Ended {
     /// Why.
     pub reason: EndReason,
-    /// Attempts taken by this process.
-    pub attempts: u32,
     /// Champion against baseline on a held-out seed, where a champion was found and the count was sound.
     pub held: Option<Held>,
 }
@@ -33,7 +31,6 @@ pub fn search(
         watch.note(&line);
     }
     let mut progress = Progress::of(&lab.context()?.past);
-    let mut attempts = 0;
     let reason = loop {
         if let Some(reason) = lab.stopping().or_else(|| budget.spent(&progress, lab.elapsed())) {
             break reason;
@@ -53,7 +50,6 @@ pub fn search(
         }
         lab.learn(&record)?;
 
-        attempts += 1;
         progress.add(&record.past());
         watch.ended(&record, &progress);
     };
@@ -66,5 +62,5 @@ pub fn search(
         Err(Stop::Own(error)) => return Err(error),
     };
     lab.close(reason, held.as_ref())?;
-    Ok(Ended { reason, attempts, held })
+    Ok(Ended { reason, held })
 }

@@ -3,8 +3,6 @@
 use std::io;
 use std::mem;
 
-use super::process::tree;
-
 /// CPUs that this thread may run on, ascending. In a container this is fewer than the machine has.
 pub fn allowed() -> io::Result<Vec<usize>> {
     affinity_of(0)
@@ -26,23 +24,6 @@ pub fn affinity_of(tid: i32) -> io::Result<Vec<usize>> {
 /// Pins the calling thread; threads that it starts later inherit it.
 pub fn pin_this_thread(cpus: &[usize]) -> io::Result<()> {
     set_affinity(0, &to_set(cpus)?).map_err(|e| explain(e, "this thread", cpus))
-}
-
-/// Pins every thread that `pid` has now; those it starts later inherit it, unless it moves them itself.
-pub fn pin_process(pid: i32, cpus: &[usize]) -> io::Result<()> {
-    let set = to_set(cpus)?;
-    let threads = tree::threads(pid);
-    if threads.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, format!("cannot pin process {pid}: it is gone")));
-    }
-    for tid in threads {
-        match set_affinity(tid, &set) {
-            // A thread that ended meanwhile needs no pinning.
-            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
-            other => other.map_err(|e| explain(e, &format!("thread {tid} of process {pid}"), cpus))?,
-        }
-    }
-    Ok(())
 }
 
 /// The kernel's set for a list; an error names a CPU that cannot exist.
@@ -98,10 +79,5 @@ mod tests {
         assert!(error.to_string().contains("allowed here"), "{error}");
         assert!(pin_this_thread(&[]).is_err());
         assert!(pin_this_thread(&[usize::MAX]).is_err());
-    }
-
-    #[test]
-    fn a_process_that_is_gone_cannot_be_pinned() {
-        assert_eq!(pin_process(i32::MAX, &[0]).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

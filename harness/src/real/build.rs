@@ -170,6 +170,10 @@ impl Builder {
         }
         let done = cargo.run(self.limit, stop)?;
         Ok(match done.ended {
+            // What goes on after the build is not the build's work.
+            Ended::Exit(0) if done.leftovers > 0 => {
+                Build::Failed(format!("the build left {} processes running; they were ended", done.leftovers))
+            }
             Ended::Exit(0) => match executable(&done.stdout, package) {
                 Some(path) => self.keep(&path, worktree, done.duration)?,
                 None => Build::Failed(format!("package {package} builds no program of that name")),
@@ -284,7 +288,13 @@ fn reason(done: &Finished, log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|l| l.starts_with("error")).unwrap_or(lines.len().saturating_sub(6));
-    let excerpt = lines[first..].iter().take(8).copied().collect::<Vec<_>>().join("\n");
+    let mut excerpt = lines[first..].iter().take(8).copied().collect::<Vec<_>>().join("\n");
+    if done.output_cut {
+        excerpt.push_str("\n(the log reached its limit, limits.log)");
+    }
+    if let Some(error) = &done.output_error {
+        excerpt.push_str(&format!("\n(the log is not whole: {error})"));
+    }
     match done.ended {
         Ended::Exit(code) if excerpt.is_empty() => format!("cargo left with code {code} and said nothing"),
         Ended::Exit(_) => excerpt,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -32,6 +32,7 @@ use crate::judge::statistics::{Noise, bears_out, estimate};
 use crate::judge::{hypothesis, manifest};
 use crate::lab::{Attempt, Binary, Lab, Phased, Stage, Stop};
 use crate::os::git::{CommitId, Mode, Repo, Worktree};
+use crate::os::signals;
 use crate::propose::{Context, Edit, Proposal};
 
 /// Seeds of the comparison that ends a run.
@@ -378,7 +379,7 @@ impl Lab for RealLab {
         if self.champion == self.baseline {
             return Ok(None);
         }
-        if self.stop.load(Ordering::Relaxed) {
+        if signals::stopped(&self.stop) {
             return Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Measure }));
         }
         let baseline = self.baseline.clone();
@@ -433,7 +434,7 @@ impl Lab for RealLab {
     }
 
     fn stopping(&self) -> Option<EndReason> {
-        self.stop.load(Ordering::Relaxed).then_some(EndReason::Interrupted)
+        signals::stopped(&self.stop).then_some(EndReason::Interrupted)
     }
 }
 

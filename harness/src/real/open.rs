@@ -25,6 +25,7 @@ use crate::data::ledger::Ledger;
 use crate::judge::schedule::Schedule;
 use crate::judge::statistics::Noise;
 use crate::os::git::{CommitId, Repo};
+use crate::os::machine::free_disk;
 
 /// What a search is opened with.
 pub struct Opening<'a> {
@@ -115,6 +116,8 @@ fn short(hash: &str) -> &str {
 pub fn open(opening: Opening<'_>) -> Result<RealLab> {
     let Opening { repo, runs, name, run, fresh, stop, mut say } = opening;
     let place = Place::of(repo.root())?;
+    enough_disk(&place)?;
+    repo.prune_worktrees()?;
     let workload = workload(&run.workload)?;
     let (mut ledger, torn) = Ledger::open(&place.history())?;
     torn.iter().for_each(|note| say(note));
@@ -143,8 +146,9 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
         }
         None => {
             let baseline = repo.head()?;
+            let tip = repo.search_branch(name)?.map_or_else(String::new, |tip| format!(" ({})", tip.short()));
             repo.advance_search_branch(name, &baseline).with_context(|| {
-                format!("{branch} holds what an earlier run promoted. Merge it into the checked-out branch to build on it, or rename or delete it to start from here")
+                format!("{branch}{tip} holds what an earlier run promoted. Merge it into the checked-out branch to build on it, or rename or delete it to start from here")
             })?;
             let start = Start {
                 run: name.to_owned(),
@@ -198,6 +202,23 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
 fn resolve(repo: &Repo, commit: &str) -> Result<CommitId> {
     repo.resolve(commit)
         .with_context(|| format!("the ledger names commit {commit}, which this repository does not have"))
+}
+
+/// Builds, samples and logs of a night take less; with less than this it would end in the middle.
+const LEAST_DISK: u64 = 1 << 30;
+
+fn enough_disk(place: &Place) -> Result<()> {
+    for folder in [&place.root, &place.cache] {
+        if let Some(free) = free_disk(folder).filter(|free| *free < LEAST_DISK) {
+            bail!(
+                "{} MiB are free at {}, a search needs {}: free some, or move the cache with HARNESS_CACHE",
+                free >> 20,
+                folder.display(),
+                LEAST_DISK >> 20
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A run goes on only on the terms it began on: numbers from before and after must be comparable.

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -11,6 +11,7 @@ use loadgen::cases::{RunningServer, StartServer};
 
 use crate::data::definition::Limits;
 use crate::os::process::{self, Running, Spawn};
+use crate::os::signals;
 
 /// How to start one candidate.
 #[derive(Clone, Debug)]
@@ -53,12 +54,13 @@ impl StartServer for Servers {
             let said =
                 || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
             if !running.alive() {
-                bail!("the candidate ended before it listened; it said: {}", said());
+                let ended = running.stop().ended;
+                bail!("the candidate ended before it listened ({ended:?}); it said: {}", said());
             }
             if began.elapsed() > self.limits.start {
                 bail!("the candidate did not listen within {:?}; it said: {}", self.limits.start, said());
             }
-            if self.stop.load(Ordering::Relaxed) {
+            if signals::stopped(&self.stop) {
                 bail!("interrupted");
             }
             std::thread::sleep(Duration::from_millis(2));

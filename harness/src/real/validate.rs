@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use loadgen::cases::{self, CaseFilter, CaseReport};
@@ -11,6 +11,7 @@ use super::servers::Servers;
 use crate::data::definition::Limits;
 use crate::judge::outcome::{Outcome, Phase};
 use crate::lab::{Phased, Stop};
+use crate::os::signals;
 
 /// What validation found: kept in the attempt's folder whatever its outcome.
 pub type Report = CaseReport;
@@ -24,7 +25,7 @@ pub fn validate(server: &Path, limits: &Limits, stop: &Arc<AtomicBool>) -> (Opti
     let began = Instant::now();
     // The cases have their own time limits each; this flag ends the rest of them at once.
     let report = cases::run(&servers, &CaseFilter::default(), &mut |_| ());
-    if stop.load(Ordering::Relaxed) {
+    if signals::stopped(stop) {
         return (None, Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Validate })));
     }
     let verdict = match report.failed.first() {

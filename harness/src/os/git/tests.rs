@@ -302,11 +302,9 @@ fn a_folder_that_is_not_ours_is_never_cleaned() {
 }
 
 #[test]
-fn a_removed_worktree_is_forgotten_and_a_vanished_one_pruned() {
+fn a_vanished_worktree_is_pruned() {
     let bench = Bench::new();
-    bench.worktree().remove().unwrap();
     let admin = bench.root().join(".git/worktrees");
-    assert_eq!(fs::read_dir(&admin).unwrap().count(), 0);
     fs::remove_dir_all(bench.worktree().path()).unwrap();
     assert_eq!(bench.repo().prune_worktrees().unwrap(), 1);
     assert_eq!(fs::read_dir(&admin).unwrap().count(), 0);
@@ -330,9 +328,11 @@ fn a_commit_holds_the_folder_and_no_hook_filter_or_identity_has_a_say() {
     assert_eq!(line, b"pub const N: u32 = 3;\r\n", "autocrlf and attributes were not applied");
     assert_eq!(repo.read_file(&made, "candidate/src/main.rs").unwrap(), None);
     assert_eq!(repo.read_file(&made, "candidate/src/main.rs/inner").unwrap().unwrap(), b"x");
-    let logged = &repo.log(&made, 10).unwrap()[0];
-    assert_eq!((logged.summary.as_str(), &logged.parents), ("attempt 1", &vec![bench.second.clone()]));
     let commit = repo.commit(&made).unwrap();
+    assert_eq!(
+        (commit.summary().unwrap(), id(commit.parent_id(0).unwrap())),
+        (Some("attempt 1"), bench.second.clone())
+    );
     assert_eq!(commit.author().name().unwrap(), "harness");
     assert_eq!(bench.users(), before);
     assert!(!bench.folder.path().join("hook-ran").exists());
@@ -377,7 +377,6 @@ fn an_attempts_ref_is_kept_for_good() {
     assert!(matches!(repo.keep_attempt(1, &bench.second), Err(GitError::RefTaken { .. })));
     assert_eq!(repo.attempt(1).unwrap(), Some(bench.first.clone()));
     assert_eq!(repo.attempt(2).unwrap(), None);
-    assert_eq!(repo.all_refs().unwrap()["refs/attempts/1"], bench.first.to_string());
 }
 
 #[test]
@@ -404,15 +403,4 @@ fn the_search_branch_only_moves_forward_and_never_under_the_users_feet() {
         assert!(matches!(repo.advance_search_branch(bad, &third), Err(GitError::BadName(_))), "{bad}");
     }
     assert!(!bench.folder.path().join("hook-ran").exists());
-}
-
-#[test]
-fn history_is_read_with_its_trailers() {
-    let bench = Bench::new();
-    let log = bench.repo().log(&bench.second, 5).unwrap();
-    assert_eq!(log.iter().map(|l| l.summary.as_str()).collect::<Vec<_>>(), ["second", "first"]);
-    let trailers = [("Attempt".to_owned(), "7".to_owned()), ("Gain".to_owned(), "4.1%".to_owned())];
-    assert_eq!(log[0].trailers, trailers);
-    assert_eq!(log[1].trailers, []);
-    assert_eq!(bench.repo().log(&bench.second, 1).unwrap().len(), 1);
 }

@@ -277,12 +277,6 @@ impl Worktree {
         written.map(id).map_err(GitError::during(&during))
     }
 
-    /// Removes the folder and git's knowledge of it. Commits and refs stay.
-    pub fn remove(self) -> Result<(), GitError> {
-        remove(&self.path)?;
-        remove(&self.admin)
-    }
-
     /// The full path for a relative one, its folders made, none of them a link.
     fn place(&self, path: &str) -> Result<PathBuf, GitError> {
         let mut parts = Vec::new();

@@ -59,7 +59,6 @@ pub struct Spawn {
     folder: Option<PathBuf>,
     log: Option<(PathBuf, u64)>,
     capture: Option<usize>,
-    stdin: Vec<u8>,
     limits: Limits,
     cpus: Vec<usize>,
     grace: Duration,
@@ -75,7 +74,6 @@ impl Spawn {
             folder: None,
             log: None,
             capture: None,
-            stdin: Vec::new(),
             limits: Limits::default(),
             cpus: Vec::new(),
             grace: Duration::from_secs(2),
@@ -123,12 +121,6 @@ impl Spawn {
     /// Keeps the first `bytes` of stdout in [`Finished::stdout`] instead of the log.
     pub fn capture(mut self, bytes: usize) -> Spawn {
         self.capture = Some(bytes);
-        self
-    }
-
-    /// What the command reads from stdin (default: nothing).
-    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Spawn {
-        self.stdin = text.into();
         self
     }
 

@@ -60,17 +60,9 @@ pub struct Finished {
     pub output_error: Option<String>,
 }
 
-impl Finished {
-    /// It left by itself with code 0.
-    pub fn succeeded(&self) -> bool {
-        self.ended == Ended::Exit(0)
-    }
-}
-
 /// A command that runs. Dropping it ends it and all it started.
 #[derive(Debug)]
 pub struct Running {
-    program: String,
     warden: Child,
     control: Option<OwnedFd>,
     pid: Option<i32>,
@@ -107,7 +99,6 @@ pub(super) fn registered(start: impl FnOnce() -> io::Result<Child>) -> io::Resul
 
 impl Running {
     pub(super) fn new(
-        program: String,
         warden: Child,
         control: OwnedFd,
         log: Option<Pump>,
@@ -118,8 +109,7 @@ impl Running {
         let started_ticks = tree::read(warden.id() as i32).map_or(0, |p| p.started);
         let control = Some(control);
         let (pid, started, done) = (None, Instant::now(), None);
-        let mut running =
-            Running { program, warden, control, pid, started, started_ticks, log, captured, limits, grace, done };
+        let mut running = Running { warden, control, pid, started, started_ticks, log, captured, limits, grace, done };
         // The warden speaks first, and before the command can have ended.
         running.listen(PATIENCE);
         running
@@ -128,11 +118,6 @@ impl Running {
     /// The command's own process id (its session's and group's too). `None` only when its warden was killed at once.
     pub fn pid(&self) -> Option<i32> {
         self.pid
-    }
-
-    /// The program, as it was given.
-    pub fn program(&self) -> &str {
-        &self.program
     }
 
     /// Whether the command still runs. After `false`, [`Running::stop`] says how it ended.

@@ -1,7 +1,7 @@
 //! From a [`Spawn`] to a [`Running`]: pipes, fork, warden, limits, exec. Waiting and ending are in `running`.
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ pub(super) fn start(spawn: &Spawn) -> Result<Running, StartError> {
     let (ours, theirs) = socket_pair().map_err(during("opening a socket pair"))?;
     let mut command = Command::new(&spawn.program);
     command.args(&spawn.args).env_clear().envs(spawn.env.iter().map(|(k, v)| (k, v)));
-    command.stdin(input(&spawn.stdin).map_err(during("preparing its input"))?);
+    command.stdin(Stdio::null());
     if let Some(folder) = &spawn.folder {
         command.current_dir(folder);
     }
@@ -72,7 +72,7 @@ pub(super) fn start(spawn: &Spawn) -> Result<Running, StartError> {
         source,
     })?;
     let log = pumps.pop();
-    Ok(Running::new(program, warden, ours, log, captured, spawn.limits.clone(), spawn.grace))
+    Ok(Running::new(warden, ours, log, captured, spawn.limits.clone(), spawn.grace))
 }
 
 /// In the forked child: it becomes the warden; a second fork becomes the command and returns to be exec'ed.
@@ -156,21 +156,4 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
     // SAFETY: both are open and owned by nobody else.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
-}
-
-/// An unnamed file rather than a pipe: a command that never reads its input must not block us.
-fn input(text: &[u8]) -> io::Result<Stdio> {
-    if text.is_empty() {
-        return Ok(Stdio::null());
-    }
-    // SAFETY: a constant, terminated name.
-    let fd = unsafe { libc::memfd_create(c"stdin".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: just opened, owned by nobody else.
-    let mut file = unsafe { File::from_raw_fd(fd) };
-    file.write_all(text)?;
-    file.rewind()?;
-    Ok(file.into())
 }

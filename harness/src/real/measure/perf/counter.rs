@@ -11,6 +11,7 @@ use crate::os::machine;
 
 /// What is counted. The software kinds exist on every machine and go the same way as the hardware one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), allow(dead_code, reason = "the software kinds carry the tests of this path"))]
 pub enum Kind {
     /// Instructions retired, by the CPU's own counter.
     Instructions,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::data::definition::Limits;
 use crate::data::durable::hex;
 use crate::judge::sample::{Counted, Load as Fate, Sample, Side};
 use crate::os::machine::Machine;
-use crate::os::pin;
+use crate::os::{pin, signals};
 use crate::real::measure::{Fault, Load, Meter};
 use crate::real::servers::Servers;
 
@@ -107,7 +107,7 @@ impl Meter for Native {
             (window, driver.join().unwrap_or_else(|_| Err(anyhow!("the load generator panicked"))))
         });
         drop(running);
-        if stop.load(Ordering::Relaxed) {
+        if signals::stopped(stop) {
             return Err(Fault::Interrupted);
         }
         sample(load.seed, window, report?)

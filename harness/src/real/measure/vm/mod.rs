@@ -107,6 +107,7 @@ impl VmMeter {
         &self.fingerprint
     }
 
+    #[allow(dead_code, reason = "the end-to-end test in tests/vm.rs brings its own load generator")]
     /// The same meter with another load generator that speaks the same language; for tests of the meter itself.
     pub fn with_loadgen(mut self, loadgen: &Path) -> VmMeter {
         self.tools.loadgen = loadgen.to_owned();
@@ -119,6 +120,7 @@ impl VmMeter {
         self
     }
 
+    #[allow(dead_code, reason = "the end-to-end test in tests/vm.rs makes a second cache")]
     /// Folders of the cache that hold no state of a booted machine; with them a second cache need not fetch and build.
     pub fn shared_parts(&self) -> [PathBuf; 2] {
         let folder = |file: &Path| file.parent().expect("lies in a folder of the cache").to_owned();
