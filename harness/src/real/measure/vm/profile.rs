@@ -142,12 +142,12 @@ mod tests {
     #[test]
     fn a_server_s_functions_are_found_where_the_machine_loaded_it() {
         let elf = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        let maps = "7ffff7000000-7ffff7100000 r-xp 00000000 00:02 5     /candidate\n7ffff7200000-7ffff7201000 r-xp 00000000 00:00 0   [vdso]\n7ffff7300000-7ffff7400000 rw-p 00000000 00:00 0 \n";
+        let maps = "7fff00000000-7ffff0000000 r-xp 00000000 00:02 5     /candidate\n7ffff7200000-7ffff7201000 r-xp 00000000 00:00 0   [vdso]\n7ffff7300000-7ffff7400000 rw-p 00000000 00:00 0 \n";
         let symbols = Symbols::server(&elf, maps, "/candidate").unwrap();
         let file = object::File::parse(&*elf).unwrap();
         let here =
             file.symbols().find(|s| s.name().is_ok_and(|n| n.contains("instructions_go_to_the_function"))).unwrap();
-        let name = symbols.name(0x7fff_f700_0000 + here.address());
+        let name = symbols.name(0x7fff_0000_0000 + here.address());
         assert!(name.contains("instructions_go_to_the_function") && !name.contains("17h"), "{name}");
         assert_eq!(symbols.name(0x7fff_f720_0010), "[vdso]");
         assert_eq!(symbols.name(0x7fff_f730_0010), "[anonymous memory]");
