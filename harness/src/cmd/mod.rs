@@ -3,6 +3,7 @@
 mod calibrate;
 mod log;
 mod measure;
+mod recorded;
 mod replay;
 mod search;
 mod show;

@@ -1,118 +1,35 @@
 //! `harness replay COMMIT|N`: build it again, count it again on the recorded seeds, and say whether the numbers come out.
+//! What the ledger holds of it is looked up in `recorded.rs`.
 
 use anyhow::Result;
 
+use super::recorded::{self, Recorded};
 use super::{Workshop, print_json};
 use crate::cli;
 use crate::data::definition::{Run, Runs};
-use crate::data::history::{self, Event, Start};
-use crate::data::ledger::{self, Contents};
-use crate::exit::{Exit, UsageError};
-use crate::judge::record::Record;
+use crate::data::ledger;
+use crate::exit::Exit;
 use crate::judge::sample::Sample;
 use crate::judge::statistics::Noise;
-use crate::os::git::{CommitId, Repo};
+use crate::os::git::Repo;
 use crate::out::replayed::{Answer, Replayed, Report, text};
 use crate::real::measure::Fault;
 use crate::real::measure::pairs::Server;
 
 pub fn run(repo: &Repo, args: &cli::Replay, json: bool) -> Result<Exit> {
     let contents = ledger::read(&repo.root().join("history"))?;
-    let recorded = find(repo, &contents, &args.target)?;
+    let recorded = recorded::find(repo, &contents, &args.target)?;
     let report = replay(repo, &recorded, args.seeds)?;
     if json {
-        print_json(&report)?
+        print_json(&report)?;
     } else {
-        print!("{}", text(&report))
+        print!("{}", text(&report));
     }
     Ok(match report.answer {
         Answer::Reproduced(_) => Exit::Done,
         Answer::NotReproduced(_) => Exit::NotReproduced,
         Answer::NotComparable(_) => Exit::NotComparable,
     })
-}
-
-/// What the ledger holds of a commit.
-struct Recorded {
-    commit: CommitId,
-    attempt: Option<u32>,
-    binary: Option<String>,
-    samples: Vec<Sample>,
-    /// Start of the run and fingerprint that the samples were taken under; none if there are no samples.
-    terms: Option<(Start, String)>,
-    /// Why there are no samples, where that is known.
-    why_none: String,
-}
-
-fn find(repo: &Repo, contents: &Contents, target: &str) -> Result<Recorded> {
-    if let Ok(number) = target.parse::<u32>()
-        && let Some((_, record)) = history::record(contents.events(), number)
-    {
-        let Some(commit) = &record.commit else {
-            return Err(UsageError(format!(
-                "attempt {number} has no commit to replay: it was {} ({})",
-                record.outcome.word(),
-                record.outcome.reason()
-            ))
-            .into());
-        };
-        return of_commit(repo, contents, &repo.resolve(commit)?);
-    }
-    let commit = repo.resolve(target).map_err(|error| {
-        UsageError(format!("{error}. A number is an attempt (`harness log` lists them), anything else a git revision"))
-    })?;
-    of_commit(repo, contents, &commit)
-}
-
-fn of_commit(repo: &Repo, contents: &Contents, commit: &CommitId) -> Result<Recorded> {
-    let id = commit.as_str();
-    // A promoted commit is its attempt's tree with the story in its message.
-    let promoted = contents.events().find_map(|event| match event {
-        Event::Promoted { attempt, commit, .. } if commit == id => Some(*attempt),
-        _ => None,
-    });
-    let mut found = Recorded {
-        commit: repo.resolve(id)?,
-        attempt: promoted,
-        binary: None,
-        samples: Vec::new(),
-        terms: None,
-        why_none: String::new(),
-    };
-    let mut start: Option<&Start> = None;
-    for event in contents.events() {
-        match event {
-            Event::RunStarted(started) => start = Some(started),
-            Event::Outcome { fingerprint, record, .. } => {
-                let samples = if record.commit.as_deref() == Some(id) || promoted == Some(record.attempt) {
-                    found.attempt = Some(record.attempt);
-                    found.binary.clone_from(&record.binary);
-                    found.why_none =
-                        format!("attempt {} was {} before anything was counted", record.attempt, record.outcome.word());
-                    sides(record, |pair| &pair.challenger)
-                } else if record.parent == id {
-                    sides(record, |pair| &pair.champion)
-                } else {
-                    continue;
-                };
-                // Samples of one set of terms only: those taken first.
-                let same = found.terms.as_ref().is_none_or(|(_, known)| known == fingerprint);
-                if let (Some(start), true, false) = (start, same, samples.is_empty()) {
-                    found.samples.extend(samples);
-                    found.terms.get_or_insert_with(|| (start.clone(), fingerprint.clone()));
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    found.samples.retain(|sample| seen.insert(sample.seed));
-    Ok(found)
-}
-
-/// The samples of one side, those of the verdict first.
-fn sides(record: &Record, side: fn(&crate::judge::sample::Pair) -> &Sample) -> Vec<Sample> {
-    record.confirm.iter().chain(&record.screen).map(|pair| side(pair).clone()).collect()
 }
 
 fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
@@ -130,16 +47,9 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
     };
     let nothing = || taken.iter().map(|_| None).collect::<Vec<_>>();
     let Some((start, fingerprint)) = &recorded.terms else {
-        let why = if recorded.why_none.is_empty() {
-            "it is no attempt, no champion and no baseline of a run"
-        } else {
-            &recorded.why_none
-        };
-        return Ok(report(
-            None,
-            Vec::new(),
-            Answer::NotComparable(format!("the ledger has no sample of this commit: {why}")),
-        ));
+        let why = &recorded.why_none;
+        let answer = Answer::NotComparable(format!("the ledger has no sample of this commit: {why}"));
+        return Ok(report(None, Vec::new(), answer));
     };
     let definition = Runs::parse("runs.toml as recorded in the ledger", &start.definition_text)?;
     let run: &Run = definition.pick(Some(&start.run))?.1;
@@ -152,6 +62,9 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
             shop.fingerprint
         );
         return Ok(report(None, nothing(), Answer::NotComparable(reason)));
+    }
+    if let Some(diff) = &recorded.patch {
+        shop.worktree.apply(&recorded.commit, diff)?;
     }
     let built = match shop.build_here(&format!("commit {}", recorded.commit.short()))? {
         Ok(built) => built,
@@ -168,13 +81,7 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
         }
     };
     let measured: Vec<Sample> = counted.into_iter().map(|counted| counted.sample).collect();
-    let answer = answer(
-        recorded,
-        &built.sha256,
-        &taken,
-        &measured,
-        shop.meter.is_exact().then_some(()).map_or(Some(start.noise), |()| None),
-    );
+    let answer = answer(recorded, &built.sha256, &taken, &measured, (!shop.meter.is_exact()).then_some(start.noise));
     Ok(report(Some(built.sha256), measured.into_iter().map(Some).collect(), answer))
 }
 
@@ -217,6 +124,7 @@ mod tests {
     fn recorded(repo: &Repo, binary: &str) -> Recorded {
         Recorded {
             commit: repo.head().unwrap(),
+            patch: None,
             attempt: Some(1),
             binary: Some(binary.into()),
             samples: vec![],

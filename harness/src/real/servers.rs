@@ -78,8 +78,9 @@ impl RunningServer for Started {
         self.running.pid().unwrap_or(0).unsigned_abs()
     }
 
+    /// A server that broke a limit of its tree counts as gone; dropping it ends it.
     fn alive(&mut self) -> bool {
-        self.running.alive()
+        self.running.broken_limit().is_none() && self.running.alive()
     }
 }
 
