@@ -54,13 +54,16 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
     let definition = Runs::parse("runs.toml as recorded in the ledger", &start.definition_text)?;
     let run: &Run = definition.pick(Some(&start.run))?.1;
     let shop = Workshop::open(repo, run, &recorded.commit)?;
-    if shop.fingerprint != *fingerprint {
-        let reason = format!(
+    let other = (shop.fingerprint != *fingerprint).then(|| {
+        format!(
             "recorded by {} {fingerprint}, here it is {} {}: another meter, load generator, machine or compiler gives other numbers",
             start.meter,
             shop.meter.name(),
             shop.fingerprint
-        );
+        )
+    });
+    // An exact meter is asked all the same: the same count to the instruction needs no other proof.
+    if let Some(reason) = other.clone().filter(|_| !shop.meter.is_exact() || shop.meter.name() != start.meter) {
         return Ok(report(None, nothing(), Answer::NotComparable(reason)));
     }
     if let Some(diff) = &recorded.patch {
@@ -82,6 +85,13 @@ fn replay(repo: &Repo, recorded: &Recorded, seeds: usize) -> Result<Report> {
     };
     let measured: Vec<Sample> = counted.into_iter().map(|counted| counted.sample).collect();
     let answer = answer(recorded, &built.sha256, &taken, &measured, (!shop.meter.is_exact()).then_some(start.noise));
+    let answer = match (answer, other) {
+        (Answer::NotReproduced(_), Some(other)) => Answer::NotComparable(other),
+        (Answer::Reproduced(reason), Some(_)) => {
+            Answer::Reproduced(format!("{reason}, though the fingerprint is another"))
+        }
+        (answer, _) => answer,
+    };
     Ok(report(Some(built.sha256), measured.into_iter().map(Some).collect(), answer))
 }
 

@@ -2,7 +2,7 @@
 
 use super::replay::{Fault, serve};
 use loadgen::dataset::DataSet;
-use loadgen::drive::{Options, drive};
+use loadgen::drive::{Marks, Options, drive};
 use loadgen::plan::Plan;
 use loadgen::report::Report;
 use loadgen::workload::{Schedule, Workload};
@@ -27,7 +27,7 @@ fn plan(schedule: Schedule) -> Arc<Plan> {
 fn report(schedule: Schedule, fault: Fault, round: usize) -> Report {
     let plan = plan(schedule);
     let addr = serve(&plan, fault, round);
-    let options = Options { timeout: Duration::from_millis(400), marks: true, ..Options::default() };
+    let options = Options { timeout: Duration::from_millis(400), window: Some(&Marks), ..Options::default() };
     let report = drive(&plan, addr, &options).unwrap();
     for part in [&report.warmup, &report.window] {
         assert_eq!(part.sent, part.verified + part.wrong + part.lost, "{fault:?}: {report:#?}");

@@ -23,7 +23,7 @@ pub struct Tools {
     pub loadgen: PathBuf,
     /// The counter plugin.
     pub counter: PathBuf,
-    /// Hash of sources and compiler.
+    /// Hash of the three programs: what a count depends on, whatever else changed in their sources.
     pub hash: String,
 }
 
@@ -58,7 +58,17 @@ pub fn build(repo_root: &Path, cache: &Path, say: &mut dyn FnMut(&str)) -> Resul
         }
     }
     let at = |name: &str| place.join(name);
-    Ok(Tools { init: at("vm-init"), loadgen: at("loadgen"), counter: at("counter.so"), hash })
+    let mut programs = Sha256::new();
+    for name in ["vm-init", "loadgen", "counter.so"] {
+        let program = fs::read(at(name)).with_context(|| format!("cannot read {}", at(name).display()))?;
+        programs.update(Sha256::digest(program));
+    }
+    Ok(Tools {
+        init: at("vm-init"),
+        loadgen: at("loadgen"),
+        counter: at("counter.so"),
+        hash: hex(&programs.finalize()),
+    })
 }
 
 fn cargo(repo_root: &Path, target: &Path, flags: &str, arguments: &[&str]) -> Result<()> {
