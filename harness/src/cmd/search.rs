@@ -22,7 +22,7 @@ use crate::out::summary::{Frame, Summary};
 use crate::propose::Proposer;
 use crate::propose::patches::{Patch, Patches};
 use crate::propose::tunables::Tunables;
-use crate::real::open::{Opening, open};
+use crate::real::open::{self, Opening};
 use crate::search;
 
 pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
@@ -31,6 +31,7 @@ pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
     clean(&repo, run)?;
     let mut proposer = proposer(&repo, run)?;
     let budget = budget(run, args)?;
+    open::workload(&run.workload).map_err(|error| UsageError(format!("{error:#}")))?;
     let stop = signals::install().context("watching for Ctrl-C")?;
     let root = repo.root().to_owned();
 
@@ -38,7 +39,7 @@ pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
     let console = Rc::new(RefCell::new(Console::new(budget)));
     let teller = Rc::clone(&console);
     let say: Box<dyn FnMut(&str)> = Box::new(move |line| teller.borrow().stage(line));
-    let mut lab = match open(Opening { repo, runs: &runs, name, run, fresh: args.fresh, stop, say }) {
+    let mut lab = match open::open(Opening { repo, runs: &runs, name, run, fresh: args.fresh, stop, say }) {
         Ok(lab) => lab,
         Err(error) => {
             console.borrow().finish();
@@ -86,7 +87,9 @@ fn clean(repo: &Repo, run: &Run) -> Result<()> {
 
 fn proposer(repo: &Repo, run: &Run) -> Result<Box<dyn Proposer>> {
     Ok(match (run.proposer, &run.patches) {
-        (ProposerKind::Patches, Some(folder)) => Box::new(Patches::new(queue(repo, folder)?)?),
+        (ProposerKind::Patches, Some(folder)) => {
+            Box::new(Patches::new(queue(repo, folder)?).map_err(|error| UsageError(format!("{error:#}")))?)
+        }
         _ => Box::new(Tunables),
     })
 }

@@ -32,7 +32,7 @@ impl Lock {
                 let who =
                     holder.trim().parse::<u32>().map_or("another process".to_owned(), |pid| format!("process {pid}"));
                 bail!(
-                    "a search is running ({who} holds {}): wait for it, watch it with `harness watch`, or stop it with Ctrl-C there",
+                    "a search is running ({who} holds {}): wait for it, see how far it is with `harness log`, or stop it with Ctrl-C there",
                     path.display()
                 );
             }
