@@ -1,6 +1,6 @@
 //! What the ledger holds of a commit or an attempt, and where its tree can be had: the first half of a replay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result};
 
@@ -89,10 +89,10 @@ fn gather(contents: &Contents, commit: CommitId, patch: Option<String>, attempt:
     let id = commit.as_str().to_owned();
     let why_none = "it is no attempt, no champion and no baseline of a run".to_owned();
     let mut found = Recorded { commit, patch, attempt, binary: None, samples: Vec::new(), terms: None, why_none };
-    let mut start: Option<&Start> = None;
+    let mut starts: BTreeMap<&str, &Start> = BTreeMap::new();
     for event in contents.events() {
         if let Event::RunStarted(started) = event {
-            start = Some(started);
+            starts.insert(&started.run, started);
         }
         let Event::Outcome { fingerprint, record, .. } = event else { continue };
         let is_attempt = attempt == Some(record.attempt) || record.commit.as_deref() == Some(&id);
@@ -109,9 +109,9 @@ fn gather(contents: &Contents, commit: CommitId, patch: Option<String>, attempt:
         };
         // Samples of one set of terms only: those taken first.
         let same = found.terms.as_ref().is_none_or(|(_, known)| known == fingerprint);
-        if let (Some(start), true, false) = (start, same, samples.is_empty()) {
+        if let (Some(start), true, false) = (starts.get(event.run()), same, samples.is_empty()) {
             found.samples.extend(samples);
-            found.terms.get_or_insert_with(|| (start.clone(), fingerprint.clone()));
+            found.terms.get_or_insert_with(|| ((*start).clone(), fingerprint.clone()));
         }
     }
     let mut seen = BTreeSet::new();

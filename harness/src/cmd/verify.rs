@@ -1,5 +1,7 @@
 //! `harness verify`: does the chain hold, and does every verdict follow from its raw pairs?
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use serde::Serialize;
 
@@ -23,14 +25,16 @@ struct Report {
 pub fn run(repo: &Repo, json: bool) -> Result<Exit> {
     let report = match ledger::read(&repo.root().join("history")) {
         Ok(contents) => {
-            let mut start: Option<&Start> = None;
+            let mut starts: BTreeMap<&str, &Start> = BTreeMap::new();
             let (mut verdicts, mut objections) = (0, Vec::new());
             for event in contents.events() {
                 match event {
-                    Event::RunStarted(started) => start = Some(started),
-                    Event::Outcome { record, .. } if record.outcome.decision().is_some() => {
+                    Event::RunStarted(started) => {
+                        starts.insert(&started.run, started);
+                    }
+                    Event::Outcome { run, record, .. } if record.outcome.decision().is_some() => {
                         verdicts += 1;
-                        objections.extend(start.and_then(|start| objection(start, record)));
+                        objections.extend(starts.get(run.as_str()).and_then(|start| objection(start, record)));
                     }
                     _ => {}
                 }

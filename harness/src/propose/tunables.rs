@@ -56,10 +56,13 @@ impl Tried {
     fn of(baseline: Assignment, past: &[Past]) -> Self {
         let mut tried = Tried { trees: BTreeSet::new(), alone: BTreeMap::new(), paid_off: BTreeMap::new() };
         let mut champion = baseline;
+        let mut once = BTreeSet::new();
         for past in past {
             let Changed::Tunables { set, assignment } = &past.changed else { continue };
-            if matches!(past.outcome, Outcome::Interrupted { .. }) {
-                continue; // it was never judged: try it again
+            // It was never judged: try it again. An unsound count says nothing of the change, but may be unsound each time.
+            let unsound = matches!(past.outcome, Outcome::Unsound { .. });
+            if matches!(past.outcome, Outcome::Interrupted { .. }) || unsound && once.insert(assignment) {
+                continue;
             }
             tried.trees.insert(assignment.clone());
             if matches!(past.outcome, Outcome::Promoted { .. }) {

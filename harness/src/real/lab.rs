@@ -166,10 +166,18 @@ impl RealLab {
     /// Move the branch to the attempt's change with its story, and say so in the ledger.
     fn move_branch(&mut self, record: &Record) -> Result<()> {
         let commit = record.commit.as_deref().context("a promoted attempt has a commit")?;
-        self.worktree.restore(&self.repo.resolve(commit)?)?;
-        let head = self.ledger.contents().head();
-        let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
-        let promoted = self.worktree.commit(&self.champion, &message)?;
+        let attempted = self.repo.resolve(commit)?;
+        // A crash may have come between moving the branch and saying so: then the branch is there already.
+        let moved = self.repo.search_branch(&self.name)?.filter(|tip| *tip != self.champion);
+        let promoted = match moved {
+            Some(tip) if self.repo.changed_paths(&attempted, &tip)?.is_empty() => tip,
+            _ => {
+                self.worktree.restore(&attempted)?;
+                let head = self.ledger.contents().head();
+                let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
+                self.worktree.commit(&self.champion, &message)?
+            }
+        };
         self.repo.advance_search_branch(&self.name, &promoted)?;
         self.ledger.append(Event::Promoted {
             attempt: record.attempt,

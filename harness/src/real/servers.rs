@@ -22,6 +22,8 @@ pub struct Servers {
     pub limits: Limits,
     /// CPUs it may run on; empty for all.
     pub cpus: Vec<usize>,
+    /// No server is started after this moment.
+    pub until: Option<Instant>,
     /// Set when the person wants to stop: waiting ends.
     pub stop: Arc<AtomicBool>,
 }
@@ -33,6 +35,9 @@ struct Started {
 
 impl StartServer for Servers {
     fn start(&self, data_dir: &Path) -> Result<Box<dyn RunningServer>> {
+        if self.until.is_some_and(|until| Instant::now() > until) {
+            bail!("not started: the time of limits.validate, {:?}, is over", self.limits.validate);
+        }
         let port = free_port()?;
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let log = data_dir.join("server.log");

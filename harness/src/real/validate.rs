@@ -21,9 +21,11 @@ pub type Report = CaseReport;
 /// # Errors
 /// `Invalid` with the first failed case when there is one, or when the limit is exceeded.
 pub fn validate(server: &Path, limits: &Limits, stop: &Arc<AtomicBool>) -> (Option<Report>, Phased<()>) {
-    let servers = Servers { path: server.to_owned(), limits: limits.clone(), cpus: Vec::new(), stop: Arc::clone(stop) };
     let began = Instant::now();
-    // The cases have their own time limits each; this flag ends the rest of them at once.
+    let until = Some(began + limits.validate);
+    let servers =
+        Servers { path: server.to_owned(), limits: limits.clone(), cpus: Vec::new(), until, stop: Arc::clone(stop) };
+    // The cases have their own time limits each; when the time is over, those left fail at their start.
     let report = cases::run(&servers, &CaseFilter::default(), &mut |_| ());
     if signals::stopped(stop) {
         return (None, Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Validate })));

@@ -19,6 +19,7 @@ use crate::data::durable::hex;
 use crate::judge::sample::{Counted, Load as Fate, Sample, Side};
 use crate::os::machine::Machine;
 use crate::os::{pin, signals};
+use crate::real::frozen::own_hash;
 use crate::real::measure::{Fault, Load, Meter};
 use crate::real::servers::Servers;
 
@@ -74,6 +75,7 @@ impl Meter for Native {
             path: server.to_owned(),
             limits: self.limits.clone(),
             cpus: vec![self.server_cpu],
+            until: None,
             stop: stop.clone(),
         };
         let running = servers.start(folder.path()).map_err(|error| Fault::Invalid(format!("{error:#}")))?;
@@ -114,10 +116,12 @@ impl Meter for Native {
     }
 }
 
-/// What a hardware count depends on beside server and load: the machine and its kernel.
+/// What a hardware count depends on beside the server: the machine, its kernel, and the load generator, which is part
+/// of this program.
 fn fingerprint() -> String {
     let machine = Machine::read();
-    let facts = format!("{:?} {:?} {}", machine.cpu_model, machine.kernel, machine.cpus);
+    let program = own_hash().unwrap_or_default();
+    let facts = format!("{:?} {:?} {} {program}", machine.cpu_model, machine.kernel, machine.cpus);
     hex(&Sha256::digest(facts.as_bytes()))
 }
 
