@@ -5,7 +5,7 @@ use crate::choices::*;
 
 /// When output is handed to the kernel.
 /// choices: WriteMode::PerResponse | WriteMode::PerBatch
-pub const WRITE_MODE: WriteMode = WriteMode::PerResponse;
+pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
 
 /// Bytes asked for in one read of a socket.
 /// choices: 2048 | 4096 | 16384 | 65536
