@@ -85,7 +85,7 @@ pub const BASE64: Base64 = Base64::Crate;
 
 /// How a token's header segment is judged.
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
-pub const TOKEN_HEADER: TokenHeader = TokenHeader::Parse;
+pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
 
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst
