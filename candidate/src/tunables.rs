@@ -97,7 +97,7 @@ pub const BODY_JSON: JsonReader = JsonReader::General;
 
 /// What becomes of a JSON string without escapes.
 /// choices: JsonText::Owned | JsonText::Borrowed
-pub const JSON_TEXT: JsonText = JsonText::Owned;
+pub const JSON_TEXT: JsonText = JsonText::Borrowed;
 
 /// How the head of a response is made.
 /// choices: ResponseHead::Formatted | ResponseHead::Prerendered
