@@ -101,7 +101,7 @@ pub const JSON_TEXT: JsonText = JsonText::Borrowed;
 
 /// How the head of a response is made.
 /// choices: ResponseHead::Formatted | ResponseHead::Prerendered
-pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Formatted;
+pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Prerendered;
 
 /// How the body of `GET /user` is made.
 /// choices: UserBody::PerRequest | UserBody::Kept
