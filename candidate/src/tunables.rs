@@ -105,7 +105,7 @@ pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Prerendered;
 
 /// How the body of `GET /user` is made.
 /// choices: UserBody::PerRequest | UserBody::Kept
-pub const USER_BODY: UserBody = UserBody::PerRequest;
+pub const USER_BODY: UserBody = UserBody::Kept;
 
 /// How JSON strings are escaped.
 /// choices: Escaping::EachChar | Escaping::Stretches
