@@ -113,7 +113,7 @@ pub const ESCAPING: Escaping = Escaping::EachChar;
 
 /// What hashes the keys of tables.
 /// choices: TableHash::Sip | TableHash::Multiply
-pub const TABLE_HASH: TableHash = TableHash::Sip;
+pub const TABLE_HASH: TableHash = TableHash::Multiply;
 
 /// How the country of an address is found.
 /// choices: CountryLookup::BinarySearch | CountryLookup::Indexed16 | CountryLookup::Trie
