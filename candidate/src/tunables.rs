@@ -125,7 +125,7 @@ pub const COUNTRY_MATCH: CountryMatch = CountryMatch::ByText;
 
 /// How an address is looked for among the blocked subnets.
 /// choices: SubnetCheck::EveryLength | SubnetCheck::UsedLengths | SubnetCheck::Ranges
-pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::EveryLength;
+pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::Ranges;
 
 /// How long the lock on the shared tables is held.
 /// choices: LockSpan::PerRequest | LockSpan::PerBatch
