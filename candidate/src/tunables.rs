@@ -5,7 +5,7 @@ use crate::choices::*;
 
 /// When output is handed to the kernel.
 /// choices: WriteMode::PerResponse | WriteMode::PerBatch
-pub const WRITE_MODE: WriteMode = WriteMode::PerResponse;
+pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
 
 /// Bytes asked for in one read of a socket.
 /// choices: 2048 | 4096 | 16384 | 65536
@@ -17,7 +17,7 @@ pub const READ_INTO: ReadInto = ReadInto::Scratch;
 
 /// How long a connection is read in one turn.
 /// choices: ReadUntil::WouldBlock | ReadUntil::ShortRead
-pub const READ_UNTIL: ReadUntil = ReadUntil::WouldBlock;
+pub const READ_UNTIL: ReadUntil = ReadUntil::ShortRead;
 
 /// Bytes a connection's output buffer can hold before it grows for the first time.
 /// choices: 0 | 512 | 2048 | 8192
@@ -57,7 +57,7 @@ pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
 
 /// How wanted fields are found among those httparse returns.
 /// choices: FieldLookup::ByName | FieldLookup::OneWalk
-pub const FIELD_LOOKUP: FieldLookup = FieldLookup::ByName;
+pub const FIELD_LOOKUP: FieldLookup = FieldLookup::OneWalk;
 
 /// How many slots httparse gets.
 /// choices: HeaderSlots::All | HeaderSlots::FewFirst
@@ -65,15 +65,15 @@ pub const HEADER_SLOTS: HeaderSlots = HeaderSlots::All;
 
 /// How a target becomes a route.
 /// choices: Routing::Segments | Routing::WholeFirst
-pub const ROUTING: Routing = Routing::Segments;
+pub const ROUTING: Routing = Routing::WholeFirst;
 
 /// Who reads the client's address.
 /// choices: AddressParser::Std | AddressParser::Digits
-pub const ADDRESS_PARSER: AddressParser = AddressParser::Std;
+pub const ADDRESS_PARSER: AddressParser = AddressParser::Digits;
 
 /// What is done for the key of the MAC.
 /// choices: MacKey::PerToken | MacKey::Prepared
-pub const MAC_KEY: MacKey = MacKey::PerToken;
+pub const MAC_KEY: MacKey = MacKey::Prepared;
 
 /// How a token's MAC is compared.
 /// choices: MacCheck::Decode | MacCheck::Encode
@@ -81,15 +81,15 @@ pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
 /// choices: Base64::Crate | Base64::Table
-pub const BASE64: Base64 = Base64::Crate;
+pub const BASE64: Base64 = Base64::Table;
 
 /// How a token's header segment is judged.
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
-pub const TOKEN_HEADER: TokenHeader = TokenHeader::Parse;
+pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
 
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst
-pub const TOKEN_JSON: JsonReader = JsonReader::General;
+pub const TOKEN_JSON: JsonReader = JsonReader::FlatFirst;
 
 /// Who reads the JSON of a request body.
 /// choices: JsonReader::General | JsonReader::FlatFirst
@@ -97,27 +97,27 @@ pub const BODY_JSON: JsonReader = JsonReader::General;
 
 /// What becomes of a JSON string without escapes.
 /// choices: JsonText::Owned | JsonText::Borrowed
-pub const JSON_TEXT: JsonText = JsonText::Owned;
+pub const JSON_TEXT: JsonText = JsonText::Borrowed;
 
 /// How the head of a response is made.
 /// choices: ResponseHead::Formatted | ResponseHead::Prerendered
-pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Formatted;
+pub const RESPONSE_HEAD: ResponseHead = ResponseHead::Prerendered;
 
 /// How the body of `GET /user` is made.
 /// choices: UserBody::PerRequest | UserBody::Kept
-pub const USER_BODY: UserBody = UserBody::PerRequest;
+pub const USER_BODY: UserBody = UserBody::Kept;
 
 /// How JSON strings are escaped.
 /// choices: Escaping::EachChar | Escaping::Stretches
-pub const ESCAPING: Escaping = Escaping::EachChar;
+pub const ESCAPING: Escaping = Escaping::Stretches;
 
 /// What hashes the keys of tables.
 /// choices: TableHash::Sip | TableHash::Multiply
-pub const TABLE_HASH: TableHash = TableHash::Sip;
+pub const TABLE_HASH: TableHash = TableHash::Multiply;
 
 /// How the country of an address is found.
 /// choices: CountryLookup::BinarySearch | CountryLookup::Indexed16 | CountryLookup::Trie
-pub const COUNTRY_LOOKUP: CountryLookup = CountryLookup::BinarySearch;
+pub const COUNTRY_LOOKUP: CountryLookup = CountryLookup::Trie;
 
 /// How a user's country is compared with that of the address.
 /// choices: CountryMatch::ByText | CountryMatch::ByNumber
@@ -125,7 +125,7 @@ pub const COUNTRY_MATCH: CountryMatch = CountryMatch::ByText;
 
 /// How an address is looked for among the blocked subnets.
 /// choices: SubnetCheck::EveryLength | SubnetCheck::UsedLengths | SubnetCheck::Ranges
-pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::EveryLength;
+pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::Ranges;
 
 /// How long the lock on the shared tables is held.
 /// choices: LockSpan::PerRequest | LockSpan::PerBatch
