@@ -1,5 +1,5 @@
 //! The declared knobs: each a constant with its meaning, the values it may take, and the value in force.
-//! The value shipped is the plain one. No knob changes a byte of any answer; what a choice does lives where it is used.
+//! The first choice of an enum is the plain one. No knob changes a byte of any answer; what a choice does is where it is used.
 
 use crate::choices::*;
 
