@@ -213,11 +213,22 @@ pub fn pairs_needed(rule: &Rule, e: &Estimate) -> Option<usize> {
 
 fn saves(d: f64) -> String {
     let fewer = fewer_instructions(d) * 100.0;
-    if fewer < 0.0 { format!("{:.2}% more instructions", -fewer) } else { format!("{fewer:.2}% fewer instructions") }
+    if fewer < 0.0 {
+        format!("{}% more instructions", figure(-fewer))
+    } else {
+        format!("{fewer:.2}% fewer instructions")
+    }
 }
 
 fn percent(d: f64) -> String {
-    format!("{:+.2}% score", score_gain(d) * 100.0)
+    let gain = score_gain(d) * 100.0;
+    let sign = if gain < 0.0 { "-" } else { "+" };
+    format!("{sign}{}% score", figure(gain.abs()))
+}
+
+/// Two decimals; in powers of ten where those would be a line of digits.
+fn figure(value: f64) -> String {
+    if value < 1e9 { format!("{value:.2}") } else { format!("{value:.2e}") }
 }
 
 fn threshold(rule: &Rule) -> String {
