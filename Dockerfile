@@ -1,7 +1,7 @@
 # The candidate as a deployable image, and (target `search`) an image that runs the search.
 #
 #   docker build -t auth-server .                     then: docker run -v ./data:/storage/data:ro -p 8080:8080 auth-server
-#   docker build -t auth-search --target search .     then: docker run -v "$PWD":/work auth-search search
+#   docker build -t auth-search --target search .     then: docker run -v "$PWD":/repo auth-search search
 #
 # The server is built with the flags the harness builds it with, so that what was counted is what is deployed.
 
@@ -15,9 +15,9 @@ FROM rust:1-bookworm AS search
 RUN apt-get update \
  && apt-get install -y --no-install-recommends git \
  && rm -rf /var/lib/apt/lists/*
-WORKDIR /work
+WORKDIR /repo
 # The repository is mounted: what a search promotes and learns is written into it.
-ENV HARNESS_CACHE=/work/target/harness-cache
+ENV HARNESS_CACHE=/repo/target/harness-cache
 ENTRYPOINT ["cargo", "run", "--profile", "judge", "--locked", "--"]
 CMD ["search"]
 

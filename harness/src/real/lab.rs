@@ -308,7 +308,13 @@ impl Lab for RealLab {
 
     fn build(&mut self, attempt: &Attempt) -> Phased<Binary> {
         let log = self.attempts.path(attempt.number, Part::BuildLog);
-        let built = self.compile(&log)?.map_err(|reason| Stop::Ended(Outcome::BuildFailed { reason }))?;
+        let compiled = self.compile(&log);
+        // The log is kept with the project: it has no use for this machine's paths.
+        if let Some(text) = self.attempts.text(attempt.number, Part::BuildLog)? {
+            let here = self.worktree.path().to_string_lossy().into_owned();
+            self.attempts.keep_text(attempt.number, Part::BuildLog, &text.replace(&here, "<worktree>"))?;
+        }
+        let built = compiled?.map_err(|reason| Stop::Ended(Outcome::BuildFailed { reason }))?;
         if let Some(outcome) = self.seen(&built)? {
             return Err(Stop::Ended(outcome));
         }
