@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use vm::{Job, VmMeter};
 
 const REQUESTS: u64 = 60 * 32;
@@ -113,31 +113,47 @@ fn a_marker_executed_by_the_server_makes_the_count_unsound() {
 }
 
 #[test]
-fn a_measurement_that_is_stopped_ends_at_once_and_leaves_nothing() {
+fn a_measurement_that_is_stopped_counts_nothing_and_leaves_nothing() {
+    let (cache, meter) = meter_apart();
+    // It never listens: left alone, it would be invalid after its time in the machine.
     let server = program("server", "silent");
     let stop = AtomicBool::new(false);
     let job = Job { server: &server, data: &[], plan: b"7", seed: 7, gate: false };
-    let started = Instant::now();
     let result = std::thread::scope(|scope| {
-        let running = scope.spawn(|| meter().measure(&job, &stop));
-        std::thread::sleep(Duration::from_millis(300));
+        let running = scope.spawn(|| meter.measure(&job, &stop));
+        while at_work(cache.path()).is_empty() && !running.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         running.join().unwrap()
     });
     assert!(matches!(result, Err(Fault::Interrupted)), "{result:?}");
-    assert!(started.elapsed() < Duration::from_secs(60));
+    assert_eq!(at_work(cache.path()), [] as [PathBuf; 0]);
+    let folders = std::fs::read_dir(cache.path().join("vm")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!folders.into_iter().any(|name| name.to_string_lossy().starts_with("running-")));
 }
 
 #[test]
 fn two_machines_booted_apart_count_alike() {
     let server = program("server", "");
-    let other_cache = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // The packages are the same; only the boot is to be done again.
-    let shared = meter().shared_parts();
-    std::fs::create_dir(other_cache.path().join("vm")).unwrap();
-    for part in shared {
-        std::os::unix::fs::symlink(&part, other_cache.path().join("vm").join(part.file_name().unwrap())).unwrap();
-    }
-    let other = meter_in(other_cache.path());
+    let (_cache, other) = meter_apart();
     assert_eq!(measure(&other, &server).unwrap(), measure(meter(), &server).unwrap());
+}
+
+/// A meter with a cache of its own. The packages are the shared ones; only the boot is done again.
+fn meter_apart() -> (tempfile::TempDir, VmMeter) {
+    let cache = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::create_dir(cache.path().join("vm")).unwrap();
+    for part in meter().shared_parts() {
+        std::os::unix::fs::symlink(&part, cache.path().join("vm").join(part.file_name().unwrap())).unwrap();
+    }
+    let meter = meter_in(cache.path());
+    (cache, meter)
+}
+
+/// The processes that run in a folder of this cache.
+fn at_work(cache: &Path) -> Vec<PathBuf> {
+    let processes =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok());
+    processes.filter(|cwd| cwd.starts_with(cache)).collect()
 }
