@@ -11,6 +11,8 @@ pub enum Schedule {
     Waves,
     /// Each connection keeps `pipelining` requests in flight.
     ClosedLoop,
+    /// Each request has a connection of its own, `connections` of them at a time; half ask the server to close it.
+    Churn,
 }
 
 /// A workload. Whole waves only, so that a window opens and closes with nothing in flight.
@@ -77,6 +79,9 @@ macro_rules! kinds {
         }
 
         impl Mix {
+            /// No kind at all, to be filled in.
+            pub const NONE: Mix = Mix { $($field: 0,)+ };
+
             /// The weight of a kind.
             pub fn weight(&self, kind: Kind) -> u32 { match kind { $(Kind::$kind => self.$field),+ } }
         }
@@ -216,7 +221,7 @@ impl Workload {
         range("networks", self.networks, 200, 5_000_000)?;
         let step = match self.schedule {
             Schedule::Waves => self.connections * self.pipelining,
-            Schedule::ClosedLoop => self.connections,
+            Schedule::ClosedLoop | Schedule::Churn => self.connections,
         };
         for (name, value) in [("requests", self.requests), ("warmup", self.warmup)] {
             if value % step != 0 {

@@ -5,8 +5,10 @@
 //! answers the contract leaves open are not load; they are in [`crate::cases`]. Nothing here opens a socket.
 
 mod ask;
+mod attack;
 mod broken;
 mod chains;
+mod closing;
 mod draw;
 mod make;
 mod place;
@@ -14,6 +16,8 @@ mod pool;
 mod singles;
 mod tokens;
 mod wire;
+
+pub use attack::Phase;
 
 use crate::workload::{Kind, Schedule};
 use anyhow::{Context, bail, ensure};
@@ -109,6 +113,11 @@ impl Plan {
     /// Where its answer lies in [`Plan::answers`].
     pub fn answer(&self, index: usize) -> Range<usize> {
         span(&self.answer_ends, index)
+    }
+
+    /// Whether the connection is over with its answer.
+    pub fn closes(&self, index: usize) -> bool {
+        closing::closes(&self.answers[self.answer(index)])
     }
 
     /// All requests, one after the other.
