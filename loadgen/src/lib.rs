@@ -19,4 +19,5 @@ pub mod report;
 pub mod saturation;
 pub mod server;
 pub mod spell;
+pub mod storm;
 pub mod workload;
