@@ -29,6 +29,7 @@ impl Plan {
             answer_ends: Vec::new(),
             requests: Vec::new(),
             answers: Vec::new(),
+            blanks: false,
         };
         for requests in [workload.warmup, workload.requests] {
             let room = room(workload, requests);
