@@ -232,7 +232,7 @@ mod tests {
         let servers = vec![Server { name: "HEAD".to_owned(), commit, sha256: String::new() }];
         let (meter, fingerprint) = ("vm".to_owned(), "f".to_owned());
         let text = table(&Report { meter, fingerprint, servers, blocks: vec![block] });
-        let words: Vec<Vec<&str>> = text.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
+        let words: Vec<Vec<&str>> = text.lines().skip(4).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0], ["HEAD", "01234567", "1,000", "900", "100", "1.00", "2", "20.00%", "2.5"]);
         assert_eq!(words[1], ["peer", "4,000", "3,000", "1,000", "4.00", "1", "0.00%", "2.5"]);
         assert_eq!(words[2].join(" "), "wrong no count: invalid: 1 wrong answer");
