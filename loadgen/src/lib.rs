@@ -8,6 +8,7 @@ pub mod attack;
 pub mod cases;
 pub mod chance;
 pub mod dataset;
+mod dial;
 pub mod drive;
 pub mod facts;
 pub mod model;

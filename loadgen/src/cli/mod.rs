@@ -239,7 +239,8 @@ fn storms(seed: u64, server: &Path, shape: Shape, json: bool) -> anyhow::Result<
             println!("{:<6} {}: {}", if check.holds { "holds" } else { "FAILED" }, check.name, check.saw);
         }
     };
-    let report = storm(seed, &CommandServer::new(server), shape, &how::stop()?, &mut say)?;
+    let stop = how::stop()?;
+    let report = storm(seed, &CommandServer::new(server), shape, &stop, &mut say)?;
     drop(ticker);
     if json {
         println!("{}", serde_json::to_string(&report)?);

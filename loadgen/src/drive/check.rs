@@ -96,7 +96,7 @@ impl Check {
             } else {
                 let right = &plan.answers()[plan.answer(self.next)][self.matched..];
                 let common = right.len().min(bytes.len());
-                if right[..common] == bytes[..common] {
+                if plan.fits(&right[..common], &bytes[..common]) {
                     bytes = &bytes[common..];
                     self.matched += common;
                     if common == right.len() {

@@ -50,6 +50,7 @@ impl Plan {
             answer_ends: Vec::new(),
             requests: Vec::new(),
             answers: Vec::new(),
+            blanks: false,
         }
     }
 

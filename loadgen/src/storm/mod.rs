@@ -9,7 +9,7 @@ use crate::dataset::DataSet;
 use crate::facts;
 use crate::place::raise_descriptors;
 use crate::plan::Plan;
-use crate::server::{RunningServer, StartServer};
+use crate::server::StartServer;
 use crate::workload::{Mix, Workload};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
