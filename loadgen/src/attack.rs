@@ -111,7 +111,7 @@ impl AttackReport {
             let found: Vec<f64> = pairs.iter().map(|(quiet, attack)| of(quiet, attack)).collect();
             anyhow::ensure!(
                 found.iter().all(|ratio| ratio.is_finite()),
-                "a round has no verified requests: {}",
+                "a round has no verified requests, or too few to cost the server any time that is counted: {}",
                 drive.summary()
             );
             Ratio::of(found, allowed).ok_or_else(|| anyhow::anyhow!("the plan has no rounds to compare"))
@@ -134,7 +134,8 @@ fn cost_of_refusal(quiet: &Side, attack: &Side) -> f64 {
 }
 
 fn side(plan: &Plan, trace: &Trace, rounds: &[usize]) -> Side {
-    let requests = || rounds.iter().flat_map(|round| plan.cell(*round, 0).start..plan.cell(*round + 1, 0).start);
+    let last = plan.connections - 1;
+    let requests = || rounds.iter().flat_map(|round| plan.cell(*round, 0).start..plan.cell(*round, last).end);
     let answered = |request: &usize| plan.answers()[plan.answer(*request)].starts_with(b"HTTP/1.1 200 ");
     let verified = || requests().filter(|request| trace.taken[*request].is_some());
     let count = verified().count();
