@@ -20,8 +20,14 @@ pub const TRIES: usize = 3;
 /// # Errors
 /// When the system has none.
 pub fn free() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on loopback")?;
+    // Of all addresses, as servers bind it: connections from 127.0.0.2 and so on count as well, dying ones included.
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).context("no free port")?;
     Ok(listener.local_addr()?.port())
+}
+
+/// Whether somebody else has the port, so that a server could not start on it. Not to be asked while one is starting.
+pub fn taken(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_err()
 }
 
 /// Whether one of these processes listens on `port`, over IPv4 or IPv6.
@@ -30,8 +36,8 @@ pub fn listens(port: u16, pids: impl IntoIterator<Item = u32>) -> bool {
     !listeners.is_empty() && pids.into_iter().any(|pid| holds(pid, &listeners))
 }
 
-/// Whether anybody listens on `port`.
-pub fn taken(port: u16) -> bool {
+/// Whether anybody listens on `port`; cheaper than [`listens`].
+pub fn listened(port: u16) -> bool {
     !listeners(port).is_empty()
 }
 
@@ -73,14 +79,14 @@ mod tests {
     fn a_listener_is_its_process_s_own() {
         let port = free().unwrap();
         let own = std::process::id();
-        assert!(!taken(port) && !listens(port, [own]));
+        assert!(!taken(port) && !listened(port) && !listens(port, [own]));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
-        assert!(taken(port) && listens(port, [own]));
+        assert!(taken(port) && listened(port) && listens(port, [own]));
         // A connected socket with the same local port does not listen.
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let accepted = listener.accept().unwrap();
         drop(listener);
-        assert!(!taken(port));
+        assert!(!listened(port));
         drop((client, accepted));
     }
 
@@ -89,7 +95,7 @@ mod tests {
         let port = free().unwrap();
         let _listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
         let mut other = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        assert!(taken(port) && !listens(port, [other.id()]));
+        assert!(listened(port) && !listens(port, [other.id()]));
         drop(other.stdin.take());
         other.wait().unwrap();
     }

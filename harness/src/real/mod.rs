@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod frozen;
+pub mod given;
 pub mod lab;
 pub mod measure;
 pub mod open;
@@ -11,3 +12,4 @@ pub mod screen;
 pub mod servers;
 pub mod story;
 pub mod validate;
+pub mod workload;

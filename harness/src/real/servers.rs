@@ -75,7 +75,7 @@ impl Servers {
             .start()?;
         let began = Instant::now();
         let own = |running: &Running| running.tree().into_iter().map(|process| process.pid.unsigned_abs());
-        while !(port::taken(port) && port::listens(port, own(&running))) {
+        while !(port::listened(port) && port::listens(port, own(&running))) {
             let said =
                 || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
             if !running.alive() {
