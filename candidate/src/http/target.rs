@@ -54,8 +54,13 @@ impl Route {
 
 /// Finds the route of the target that lies at `target` in `bytes`.
 pub fn route(bytes: &[u8], target: Span) -> Result<Route, Fault> {
+    route_by(tunables::ROUTING, bytes, target)
+}
+
+/// The same in a way of one's choice.
+pub fn route_by(routing: Routing, bytes: &[u8], target: Span) -> Result<Route, Fault> {
     let text = target.of(bytes);
-    if tunables::ROUTING == Routing::WholeFirst {
+    if routing == Routing::WholeFirst {
         match text {
             b"/user" => return Ok(Route::User),
             b"/auth" => return Ok(Route::Auth),
