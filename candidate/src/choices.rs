@@ -30,6 +30,13 @@ choices! {
         /// Asked again after each piece.
         Single,
     }
+    /// What a ring says about output that the socket has taken at once.
+    Sending {
+        /// A completion for each send.
+        Reported,
+        /// Nothing: what is not reported after it was handed over is sent.
+        Unreported,
+    }
     /// Whose descriptors the sockets of a ring are.
     Descriptors {
         /// The process's.

@@ -23,6 +23,10 @@ pub const TASK_RUN: TaskRun = TaskRun::Deferred;
 /// choices: Receiving::Single | Receiving::Multishot
 pub const RECEIVING: Receiving = Receiving::Multishot;
 
+/// io_uring: what a ring says about output that the socket has taken at once.
+/// choices: Sending::Reported | Sending::Unreported
+pub const SENDING: Sending = Sending::Unreported;
+
 /// io_uring: whose descriptors the sockets are.
 /// choices: Descriptors::Process | Descriptors::Ring
 pub const DESCRIPTORS: Descriptors = Descriptors::Process;

@@ -40,6 +40,10 @@ pub struct Peer {
     sending: Asked,
     /// The number of what is being sent.
     number: u32,
+    /// Sending does not wait, and may not be reported.
+    at_once: bool,
+    /// The socket has not taken all of what was sent last.
+    blocked: bool,
     /// Given up, as soon as the kernel has nothing to do for it any more.
     leaving: bool,
 }
@@ -56,6 +60,8 @@ impl Peer {
             only_now: false,
             sending: Asked::No,
             number: 0,
+            at_once: false,
+            blocked: false,
             leaving: false,
         }
     }
@@ -96,10 +102,11 @@ impl Peer {
     /// Takes back what was to be sent. Whether the connection needs a turn because of that.
     pub fn sent(&mut self, outgoing: Outgoing, result: &io::Result<usize>) -> bool {
         self.sending = Asked::No;
+        self.blocked = outgoing.from < outgoing.bytes.len();
         let was_full = self.conn.is_full();
         self.conn.bring_back_output(outgoing, result.is_ok());
         let trouble = result.as_ref().err().map(Errno::from_io_error);
-        self.leaving |= trouble.is_some_and(|trouble| trouble != Some(Errno::INTR));
+        self.leaving |= trouble.is_some_and(|trouble| !matches!(trouble, Some(Errno::INTR | Errno::AGAIN)));
         self.leaving || was_full || !self.conn.unsent().is_empty() || !self.conn.is_open()
     }
 
@@ -123,7 +130,9 @@ impl Peer {
                 continue;
             }
             self.receive(ring, ending)?;
-            return Ok(if step == Step::Answered { Turn::Again } else { Turn::Wait });
+            // What is sent at once makes room for the rest without an event that says so.
+            let more_to_send = self.sending == Asked::Yes && self.at_once && !self.conn.unsent().is_empty();
+            return Ok(if step == Step::Answered || more_to_send { Turn::Again } else { Turn::Wait });
         }
     }
 
@@ -131,7 +140,9 @@ impl Peer {
         if self.sending == Asked::No
             && let Some(outgoing) = self.conn.take_output()
         {
-            self.number = ring.send(self.id, &self.socket, outgoing)?;
+            // Nothing is to be done as soon as it is sent, unless the connection closes then or has more to say.
+            self.at_once = self.conn.is_open() && !self.conn.is_full() && !self.blocked;
+            self.number = ring.send(self.id, &self.socket, outgoing, self.at_once)?;
             self.sending = Asked::Yes;
         }
         Ok(())

@@ -11,12 +11,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use io_uring::types::{Fd, Fixed, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, Shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use slab::Slab;
 
 use super::buffers::{Buffers, Filled, GROUP};
 use super::id::{Operation, PeerId};
-use crate::choices::{Descriptors, Receiving, TaskRun};
+use crate::choices::{Descriptors, Receiving, Sending, TaskRun};
 use crate::conn::Outgoing;
 use crate::tunables;
 
@@ -29,6 +29,10 @@ static SWEEP: Timespec = {
 const COMPLETIONS: u32 = 4;
 /// First look whether there is something to receive, then try: for the one who knows that there is nothing yet.
 const POLL_FIRST: u16 = 1;
+/// Take all or report how much: without waiting, and with less than all being no success.
+const AT_ONCE: i32 = (SendFlags::DONTWAIT.bits() | WAIT_ALL) as i32;
+/// `MSG_WAITALL`, which means something for sends in io_uring only.
+const WAIT_ALL: u32 = RecvFlags::WAITALL.bits();
 /// Bytes that a single receive asks for.
 const ONE_BUFFER: u32 = tunables::READ_BUFFER as u32;
 
@@ -57,6 +61,8 @@ pub struct Ring {
     uring: ManuallyDrop<IoUring>,
     buffers: ManuallyDrop<Buffers>,
     sends: ManuallyDrop<Slab<Send>>,
+    /// Those that are only reported if the socket does not take all at once.
+    unreported: Vec<u32>,
     /// Operations in the kernel that write to the buffers.
     receiving: usize,
 }
@@ -97,6 +103,7 @@ impl Ring {
             uring: ManuallyDrop::new(uring),
             buffers: ManuallyDrop::new(Buffers::new(buffers, tunables::READ_BUFFER)),
             sends: ManuallyDrop::new(Slab::new()),
+            unreported: Vec::new(),
             receiving: 0,
         };
         // SAFETY: `drop` closes the ring first.
@@ -126,11 +133,29 @@ impl Ring {
     /// The next event that has happened.
     pub fn next(&mut self) -> Option<Event> {
         loop {
-            let completion = self.uring.completion().next()?;
+            let Some(completion) = self.uring.completion().next() else {
+                return self.unreported_event();
+            };
             if let Some(event) = self.event(&completion) {
                 return Some(event);
             }
         }
+    }
+
+    /// The end of a send about which the kernel has said nothing, once all it had to say has been heard.
+    fn unreported_event(&mut self) -> Option<Event> {
+        if self.unreported.is_empty() {
+            return None;
+        }
+        let queue = self.uring.submission();
+        if !queue.is_empty() || queue.cq_overflow() {
+            return None;
+        }
+        drop(queue);
+        let Send { peer, mut outgoing } = self.sends.remove(self.unreported.pop()? as usize);
+        let count = outgoing.bytes.len() - outgoing.from;
+        outgoing.from += count;
+        Some(Event::Sent { peer, outgoing, result: Ok(count) })
     }
 
     fn event(&mut self, completion: &cqueue::Entry) -> Option<Event> {
@@ -157,6 +182,7 @@ impl Ring {
             }
             Operation::Send(number) => {
                 let Send { peer, mut outgoing } = self.sends.remove(number as usize);
+                self.unreported.retain(|unreported| *unreported != number);
                 let result = result.map(|count| count as usize);
                 outgoing.from += result.as_ref().map_or(0, |count| *count);
                 Some(Event::Sent { peer, outgoing, result })
@@ -224,15 +250,22 @@ impl Ring {
         self.buffers.recycle(filled);
     }
 
-    /// Sends for `peer` what is not sent yet. An event brings it back, maybe before all is sent. The number is for
-    /// [`Ring::cancel_send`].
-    pub fn send(&mut self, peer: PeerId, socket: &Socket, outgoing: Outgoing) -> io::Result<u32> {
+    /// Sends for `peer` what is not sent yet. An event brings it back, maybe before all is sent. With `at_once` the socket
+    /// takes what it can without waiting; the event may then come as late as with the next one, whoever's that is. The
+    /// number is for [`Ring::cancel_send`].
+    pub fn send(&mut self, peer: PeerId, socket: &Socket, outgoing: Outgoing, at_once: bool) -> io::Result<u32> {
         let unsent = &outgoing.bytes[outgoing.from..];
         let (start, len) = (unsent.as_ptr(), u32::try_from(unsent.len()).unwrap_or(u32::MAX));
-        let entry = on!(socket, to => opcode::Send::new(to, start, len).build());
+        let mut send =
+            on!(socket, to => opcode::Send::new(to, start, len).flags(if at_once { AT_ONCE } else { 0 }).build());
         let number = self.sends.insert(Send { peer, outgoing }) as u32;
-        // SAFETY: the bytes lie on the heap and belong to `sends` until the completion; nothing there changes them.
-        unsafe { self.push(entry, Operation::Send(number)) }?;
+        if at_once && tunables::SENDING == Sending::Unreported {
+            send = send.flags(squeue::Flags::SKIP_SUCCESS);
+            self.unreported.push(number);
+        }
+        // SAFETY: the bytes lie on the heap and belong to `sends` until the completion; nothing there changes them. A send
+        // that must not wait is over when it has been handed over: unless that is reported, with success.
+        unsafe { self.push(send, Operation::Send(number)) }?;
         Ok(number)
     }
 
