@@ -17,14 +17,15 @@ Options:
   --port PORT    listen on this port of all addresses; 0 picks a free one [default: 8080]
   --workers N    threads that serve, each pinned to a core [default: cores this process may run on]
   --engine NAME  epoll, uring (io_uring), or auto: the one this build prefers, epoll where it is refused [default: auto]
-  --check        load the data, say what was found, and exit
+  --check        ask the server on --port whether it answers, and exit: for health checks
+  --check-data   load the data, say what was found, and exit
   --version      print the version and exit
   --help         print this and exit
 
 The port is opened once all data is loaded: a connection that is taken will be answered. SIGTERM or SIGINT ends the
 server: what has come is answered, then all connections are closed, within 5 seconds. A second signal ends it at once.
-Exit status: 0 after such an end, --check, --version and --help; 1 if data, port or engine are unusable; 2 if an option is
-wrong.
+Exit status: 0 after such an end, and where a check finds all well; 1 if data, port or engine are unusable, or no server
+answers; 2 if an option is wrong.
 ";
 
 /// What is to be done.
@@ -34,6 +35,8 @@ pub enum Command {
     Help,
     /// Print the version.
     Version,
+    /// Ask the server on this port whether it answers.
+    Check(u16),
     /// Serve, or only load.
     Serve(Options),
 }
@@ -50,12 +53,12 @@ pub struct Options {
     /// What is to serve.
     pub engine: Wish,
     /// Only load the data.
-    pub check: bool,
+    pub check_data: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { data: "/storage/data".into(), port: 8_080, workers: None, engine: Wish::Auto, check: false }
+        Self { data: "/storage/data".into(), port: 8_080, workers: None, engine: Wish::Auto, check_data: false }
     }
 }
 
@@ -65,6 +68,7 @@ const MAX_WORKERS: usize = 1_024;
 /// Reads the arguments after the program's name.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut options = Options::default();
+    let mut check = false;
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy().into_owned();
@@ -76,7 +80,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         match name {
             "--help" | "-h" => return Ok(Command::Help),
             "--version" | "-V" => return Ok(Command::Version),
-            "--check" => options.check = true,
+            "--check" => check = true,
+            "--check-data" => options.check_data = true,
             "--data" => options.data = value()?.into(),
             "--port" => options.port = number(name, &value()?, 0, u16::MAX.into())? as u16,
             "--engine" => options.engine = engine(&value()?)?,
@@ -87,7 +92,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
             return Err(format!("{name} takes no value"));
         }
     }
-    Ok(Command::Serve(options))
+    Ok(if check { Command::Check(options.port) } else { Command::Serve(options) })
 }
 
 fn engine(name: &OsString) -> Result<Wish, String> {
@@ -119,8 +124,9 @@ mod tests {
     fn options_are_read_in_both_spellings_and_have_defaults() {
         assert_eq!(of(""), Ok(Command::Serve(Options::default())));
         let engine = Wish::Only(EngineChoice::Uring);
-        let given = Options { data: "d".into(), port: 0, workers: Some(3), engine, check: true };
-        assert_eq!(of("--data d --port 0 --workers=3 --engine uring --check"), Ok(Command::Serve(given)));
+        let given = Options { data: "d".into(), port: 0, workers: Some(3), engine, check_data: true };
+        assert_eq!(of("--data d --port 0 --workers=3 --engine uring --check-data"), Ok(Command::Serve(given)));
+        assert_eq!(of("--check --port 81"), Ok(Command::Check(81)));
         assert_eq!(of("--port 1 --help --bogus"), Ok(Command::Help));
     }
 

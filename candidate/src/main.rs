@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use candidate::args::{self, Command, Options};
 use candidate::engine::{self, Server};
-use candidate::{load, tunables};
+use candidate::{health, load, tunables};
 
 fn main() -> ExitCode {
     let (status, message) = match args::parse(std::env::args_os().skip(1)) {
@@ -17,6 +17,10 @@ fn main() -> ExitCode {
             println!("candidate {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
+        Ok(Command::Check(port)) => match health::check(port) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(message) => (1, message),
+        },
         Ok(Command::Serve(options)) => match run(&options) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(message) => (1, message),
@@ -30,7 +34,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
     let state = load::state(&options.data).map_err(|bad| bad.to_string())?;
-    if options.check {
+    if options.check_data {
         let users = candidate::state::Access::new(&state).shared().users.len();
         let ranges = state.countries.ranges();
         println!("users: {users}, address ranges: {ranges}, loaded in {:.2} s", start.elapsed().as_secs_f64());
