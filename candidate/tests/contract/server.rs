@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::Once;
+use std::thread;
 
 use candidate::choices::EngineChoice;
 use candidate::engine::{Wish, choose};
@@ -64,7 +65,8 @@ pub fn program_with(engine: &str, data: &Path) -> Command {
 pub fn usable(engine: &'static str) -> &'static str {
     static SAID: Once = Once::new();
     let refused = match engine {
-        "uring" => choose(Wish::Only(EngineChoice::Uring), EngineChoice::Uring).err(),
+        // In a thread of its own: clearing the ring away may interrupt a system call of the thread that opened it.
+        "uring" => thread::spawn(|| choose(Wish::Only(EngineChoice::Uring), EngineChoice::Uring).err()).join().unwrap(),
         _ => None,
     };
     let Some(why) = refused else {
