@@ -48,8 +48,9 @@ fn the_image_s_build_steps_leave_a_server_that_needs_nothing_but_itself() {
     let clean = tempfile::tempdir().unwrap();
     let clone = Command::new("git").args(["clone", "--quiet"]).arg(root).arg(clean.path()).status().unwrap();
     assert!(clone.success());
-    let built = Command::new("sh").args(["-ec", only(&build, "RUN")]).current_dir(clean.path());
-    let built = built.env_remove("CARGO_TARGET_DIR").output().unwrap();
+    let mut step = Command::new("sh");
+    step.args(["-ec", only(&build, "RUN")]).current_dir(clean.path()).env_remove("CARGO_TARGET_DIR");
+    let built = step.output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 
     // The image holds one file, so it must not ask for a loader or a library.
