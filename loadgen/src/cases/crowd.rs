@@ -3,7 +3,7 @@
 use super::connection::pipeline;
 use super::line::{Failure, Line, Step, fail};
 use super::request::{UA, by_admin, get, newcomer, put_user, tb};
-use super::table::{Case, Stage, fresh, slow};
+use super::table::{Case, Exchange, Stage, fresh, slow};
 use crate::model::answer::{ok, status};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::Write;
@@ -48,7 +48,7 @@ pub fn cases() -> Vec<Case> {
             Ok(())
         }),
         slow(134, "10,000 requests by a client that does not read for 5 s", |stage| {
-            let (requests, answers) = pipeline(10_000);
+            let Exchange { request: requests, answer: answers } = pipeline(10_000);
             let before = resident(stage.pid);
             let mut line = stage.open()?;
             let sender = line.send_aside(requests);
@@ -79,9 +79,8 @@ pub fn cases() -> Vec<Case> {
                 for line in &mut lines {
                     rustix::net::sockopt::set_socket_linger(line.socket(), Some(Duration::ZERO))
                         .expect("a socket can linger for no time");
-                    let (requests, _) = pipeline(20);
                     // The server may be faster than this client: then there is nobody left to write to.
-                    let _ = line.socket().write_all(&requests);
+                    let _ = line.socket().write_all(&pipeline(20).request);
                 }
                 drop(lines);
                 for mut line in open(stage, 3)? {
@@ -132,7 +131,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// That many connections. The file limit is raised as far as it goes.
-fn open(stage: &Stage, count: usize) -> Result<Vec<Line>, Failure> {
+fn open(stage: &Stage<'_>, count: usize) -> Result<Vec<Line>, Failure> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it cannot be raised, opening says so.
@@ -141,7 +140,7 @@ fn open(stage: &Stage, count: usize) -> Result<Vec<Line>, Failure> {
 }
 
 /// Of 64 equal requests on 64 connections one gets 201 and the others 409.
-fn contest(stage: &Stage, request: &[u8]) -> Step {
+fn contest(stage: &Stage<'_>, request: &[u8]) -> Step {
     let mut lines = open(stage, 64)?;
     for line in &mut lines {
         line.send(request)?;
