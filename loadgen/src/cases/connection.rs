@@ -191,13 +191,14 @@ fn ended(stage: &Stage<'_>, bytes: &[u8], answers: &[u8]) -> Step {
 }
 
 /// Sends bytes and waits: the connection ends within these seconds, with that status or without any.
-fn timed(stage: &Stage<'_>, bytes: &[u8], seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
+pub fn timed(stage: &Stage<'_>, bytes: &[u8], seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
     let mut line = stage.open()?;
     line.send(bytes)?;
     until(&mut line, seconds, code)
 }
 
-fn until(line: &mut Line, seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
+/// Waits: the connection ends within these seconds, with that status or without any.
+pub fn until(line: &mut Line, seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
     let start = Instant::now();
     line.quiet(Duration::from_secs_f64(seconds.start))?;
     line.patience = Duration::from_secs_f64(seconds.end - seconds.start);

@@ -163,6 +163,16 @@ impl Line {
         self.wrong(expected.join(" or "), got)
     }
 
+    /// Whether exactly these bytes come next, within a second.
+    pub fn try_expect(&mut self, right: impl AsRef<[u8]>) -> Result<bool, Failure> {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.come.is_empty() && self.ended.is_none() && Instant::now() < deadline {
+            self.read_more(deadline);
+        }
+        let come = !self.come.is_empty() || self.ended.is_some();
+        if come { self.expect(right).map(|()| true) } else { Ok(false) }
+    }
+
     /// The server ends the connection, gracefully, and sends nothing more.
     pub fn fin(&mut self) -> Step {
         let deadline = Instant::now() + self.patience;

@@ -4,16 +4,24 @@
 
 mod address;
 mod blacklists;
+mod bodies;
+mod claims;
 mod connection;
 mod crowd;
+mod data;
+mod endings;
 mod faults;
+mod heads;
 mod http;
 mod json;
 mod line;
 mod request;
+mod routes;
 mod run;
 mod splits;
+mod states;
 mod table;
+mod texts;
 mod token;
 mod users;
 
@@ -86,7 +94,15 @@ pub struct CaseReport {
 }
 
 fn all() -> Vec<Case> {
-    let groups: [fn() -> Vec<Case>; 9] = [
+    let groups: [fn() -> Vec<Case>; 17] = [
+        claims::cases,
+        routes::cases,
+        texts::cases,
+        states::cases,
+        heads::cases,
+        bodies::cases,
+        endings::cases,
+        data::cases,
         token::cases,
         address::cases,
         blacklists::cases,

@@ -99,7 +99,7 @@ fn play(start: &dyn StartServer, cases: &[Case], splits: Splits) -> Done {
     let mut forms = 0;
     if let [case @ Case { effect: Effect::Undone | Effect::Lasting, play: Play::Exchanges(steps), .. }] = cases {
         let longest = steps.iter().map(|step| step.request.len()).max().unwrap_or(0);
-        for form in splits.forms(longest, true, &case.name) {
+        for form in splits.of_row(longest, &case.name) {
             if failures[0].is_some() {
                 break;
             }
@@ -131,16 +131,15 @@ fn play(start: &dyn StartServer, cases: &[Case], splits: Splits) -> Done {
 /// All forms of the exchanges that change nothing. Those of one case are far apart, so that few are under way at the
 /// same time.
 fn attempts(cases: &[Case], splits: Splits, passed: impl Fn(usize) -> bool) -> Vec<Attempt<'_>> {
-    let all: Vec<(usize, &Exchange, Vec<Form>)> = (cases.iter().enumerate())
-        .filter(|(case, _)| passed(*case))
-        .filter_map(|(index, case)| match (&case.play, case.effect) {
-            (Play::Exchanges(steps), Effect::None) => {
-                let exchange = steps.first()?;
-                Some((index, exchange, splits.forms(exchange.request.len(), false, &case.name)))
+    let mut all: Vec<(usize, &Exchange, Vec<Form>)> = Vec::new();
+    for (index, case) in cases.iter().enumerate().filter(|(index, _)| passed(*index)) {
+        if let (Play::Exchanges(steps), Effect::None) = (&case.play, case.effect) {
+            for (place, exchange) in steps.iter().enumerate() {
+                let name = format!("{} {place}", case.name);
+                all.push((index, exchange, splits.of_request(exchange.request.len(), steps.len(), &name)));
             }
-            _ => None,
-        })
-        .collect();
+        }
+    }
     let most = all.iter().map(|(_, _, forms)| forms.len()).max().unwrap_or(0);
     (0..most)
         .flat_map(|turn| {

@@ -58,22 +58,37 @@ const LANES: usize = 64;
 const PROBES: usize = 6;
 
 impl Splits {
-    /// The forms of a request of that length, or of a row whose longest request is that long; `name` is the case's.
-    pub fn forms(self, length: usize, row: bool, name: &str) -> Vec<Form> {
-        let others = if row { vec![Form::Pipeline] } else { (0..BEHIND.len()).map(Form::Behind).collect() };
+    /// The forms of a row whose longest request is that long; `name` is the case's.
+    pub fn of_row(self, longest: usize, name: &str) -> Vec<Form> {
+        let cuts = self.cuts(longest, SOME_CUTS, name).into_iter().map(Form::Cut);
+        if self == Splits::None { Vec::new() } else { cuts.chain([Form::Bytes, Form::Pipeline]).collect() }
+    }
+
+    /// The forms of a request of that length, one of `many` of a case; `name` tells it from others. The more there are,
+    /// the fewer are tried of each where not all are.
+    pub fn of_request(self, length: usize, many: usize, name: &str) -> Vec<Form> {
         let bytes = (length <= LONGEST_IN_BYTES).then_some(Form::Bytes);
-        let cuts: Vec<usize> = match self {
-            Splits::None => return Vec::new(),
-            Splits::Some(seed) => {
+        let behind = (0..BEHIND.len()).map(Form::Behind);
+        let cuts = self.cuts(length, (SOME_CUTS / many).max(1), name).into_iter().map(Form::Cut);
+        match self {
+            Splits::None => Vec::new(),
+            Splits::Some(seed) if many > 1 => {
+                let others: Vec<Form> = bytes.into_iter().chain(behind).collect();
+                cuts.chain([*Chance::new(seed, name).pick(&others)]).collect()
+            }
+            _ => cuts.chain(bytes).chain(behind).collect(),
+        }
+    }
+
+    fn cuts(self, length: usize, some: usize, name: &str) -> Vec<usize> {
+        match self {
+            Splits::Some(seed) if length > 1 => {
                 let mut chance = Chance::new(seed, name);
-                let mut cuts: Vec<usize> =
-                    (0..SOME_CUTS.min(length - 1)).map(|_| chance.between(1, length - 1)).collect();
-                cuts.dedup();
-                cuts
+                (0..some).map(|_| chance.between(1, length - 1)).collect()
             }
             Splits::All => (1..length).filter(|at| *at < LONG || length - at < 64 || at % 997 == 0).collect(),
-        };
-        cuts.into_iter().map(Form::Cut).chain(bytes).chain(others).collect()
+            _ => Vec::new(),
+        }
     }
 }
 

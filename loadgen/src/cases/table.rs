@@ -77,9 +77,18 @@ impl Case {
     pub fn play(&self, stage: &Stage<'_>) -> Step {
         match &self.play {
             Play::Own(play) => play(stage),
+            Play::Exchanges(steps) if self.effect == Effect::None => play_each(stage, steps),
             Play::Exchanges(steps) => play_row(&mut stage.open()?, steps, |line, request| line.send(request)),
         }
     }
+}
+
+/// Plays exchanges on as few connections as there can be.
+fn play_each(stage: &Stage<'_>, steps: &[Exchange]) -> Step {
+    let ends = |step: &Exchange| closes(&step.answer);
+    steps
+        .split_inclusive(ends)
+        .try_for_each(|steps| play_row(&mut stage.open()?, steps, |line, request| line.send(request)))
 }
 
 /// Plays exchanges on a connection, each request sent by `send`.
@@ -99,6 +108,15 @@ pub fn play_row(line: &mut Line, steps: &[Exchange], mut send: impl FnMut(&mut L
 /// One exchange that changes nothing, and the state of the connection after it.
 pub fn one(number: u16, name: impl Into<String>, request: impl Into<Vec<u8>>, answer: Vec<u8>) -> Case {
     Case::new(number, name, Effect::None, Play::Exchanges(vec![Exchange { request: request.into(), answer }]))
+}
+
+/// Many exchanges of one kind that change nothing.
+pub fn each<R: Into<Vec<u8>>>(
+    number: u16,
+    name: impl Into<String>,
+    steps: impl IntoIterator<Item = (R, Vec<u8>)>,
+) -> Case {
+    Case { effect: Effect::None, ..row(number, name, steps.into_iter().collect()) }
 }
 
 /// Exchanges in a row on one connection of a fresh server.
