@@ -10,6 +10,7 @@ pub mod dataset;
 pub mod drive;
 pub mod model;
 pub mod plan;
+pub mod port;
 pub mod report;
 pub mod server;
 pub mod spell;

@@ -6,6 +6,8 @@ pub mod lab;
 pub mod measure;
 pub mod open;
 pub mod place;
+pub mod recover;
+pub mod screen;
 pub mod servers;
 pub mod story;
 pub mod validate;

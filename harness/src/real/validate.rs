@@ -1,8 +1,8 @@
 //! The validate phase: the contract's cases, byte for byte, against the candidate as a native process.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use loadgen::cases::{self, CaseFilter, CaseReport};
@@ -23,8 +23,14 @@ pub type Report = CaseReport;
 pub fn validate(server: &Path, limits: &Limits, stop: &Arc<AtomicBool>) -> (Option<Report>, Phased<()>) {
     let began = Instant::now();
     let until = Some(began + limits.validate);
-    let servers =
-        Servers { path: server.to_owned(), limits: limits.clone(), cpus: Vec::new(), until, stop: Arc::clone(stop) };
+    let servers = Servers {
+        path: server.to_owned(),
+        limits: limits.clone(),
+        cpus: Vec::new(),
+        until,
+        stop: Arc::clone(stop),
+        silent: OnceLock::new(),
+    };
     // The cases have their own time limits each; when the time is over, those left fail at their start.
     let report = cases::run(&servers, &CaseFilter::default(), &mut |_| ());
     if signals::stopped(stop) {

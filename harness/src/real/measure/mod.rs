@@ -5,6 +5,7 @@ mod fault;
 pub mod pairs;
 pub mod perf;
 pub mod samples;
+pub mod tree_hash;
 pub mod vm;
 
 pub use fault::Fault;
