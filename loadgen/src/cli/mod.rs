@@ -5,9 +5,9 @@ mod made;
 mod ticker;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use how::{How, Sharing};
-use loadgen::cases::{CaseFilter, CommandServer, StartServer};
+use loadgen::cases::{CaseFilter, CommandServer, Splits, StartServer};
 use loadgen::dataset::{DataSet, fixture};
 use loadgen::plan::Plan;
 use loadgen::storm::{Check, Shape, storm};
@@ -118,10 +118,26 @@ enum Verb {
         /// Also cases that take more than five seconds
         #[arg(long)]
         slow: bool,
+        /// How often each request is sent again in pieces and in pipelines
+        #[arg(long, value_enum, default_value_t = Cuts::Some)]
+        splits: Cuts,
+        /// Decides which pieces and pipelines `some` are
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
         /// Print the report as JSON on stdout
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Cuts {
+    /// Requests are sent whole and alone only
+    None,
+    /// Cut after a few bytes that the seed chooses, byte by byte, and behind other requests
+    Some,
+    /// Cut after every byte as well
+    All,
 }
 
 /// Which server.
@@ -176,9 +192,15 @@ impl Cli {
                 let shape = Shape { storms: times, connections, slow, seconds, ..Shape::default() };
                 storms(seed, &server, shape, json)
             }
-            Verb::Cases { server, filter, slow, json } => {
+            Verb::Cases { server, filter, slow, splits, seed, json } => {
+                let splits = match splits {
+                    Cuts::None => Splits::None,
+                    Cuts::Some => Splits::Some(seed),
+                    Cuts::All => Splits::All,
+                };
                 let filter = CaseFilter {
                     slow,
+                    splits,
                     ..CaseFilter::parse(&filter).map_err(|why| anyhow::anyhow!("--filter: {why}"))?
                 };
                 cases(&server, &filter, json)
@@ -216,13 +238,17 @@ fn cases(server: &Path, filter: &CaseFilter, json: bool) -> anyhow::Result<bool>
         println!("{}", serde_json::to_string(&report)?);
     } else {
         for case in &report.failed {
-            println!("{} {}\n  expected {}\n  got      {}", case.number, case.name, case.expected, case.got);
+            println!(
+                "{} {}\n  sent     {}\n  expected {}\n  got      {}",
+                case.number, case.name, case.sent, case.expected, case.got
+            );
         }
         println!(
-            "{} passed, {} failed, {} left out, {:.1} s",
+            "{} passed, {} failed, {} left out; {} exchanges in pieces or pipelines; {:.1} s",
             report.passed,
             report.failed.len(),
             report.left_out,
+            report.in_other_forms,
             report.seconds
         );
     }
