@@ -21,9 +21,17 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
     if let Some(binary) = &record.binary {
         let _ = writeln!(out, "  binary      sha256 {binary}");
     }
-    if let Some(passed) = checks.and_then(|checks| checks.get("passed")) {
-        let failed = checks.and_then(|checks| checks.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
-        let _ = writeln!(out, "  checks      {passed} cases passed, {failed} failed");
+    for (title, stage) in [
+        ("checks", checks),
+        ("  distance", checks.and_then(|checks| checks.get("distance"))),
+        ("  clocks", checks.and_then(|checks| checks.get("clocks"))),
+    ] {
+        let Some(passed) = stage.and_then(|stage| stage.get("passed")) else { continue };
+        let failed = stage.and_then(|stage| stage.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
+        let _ = writeln!(out, "  {title:<10}  {passed} cases passed, {failed} failed");
+    }
+    if let Some(unchecked) = &record.unchecked {
+        let _ = writeln!(out, "  UNCHECKED   {unchecked}");
     }
     let phases: Vec<String> =
         record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();

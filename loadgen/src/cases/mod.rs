@@ -4,6 +4,7 @@
 
 mod address;
 mod blacklists;
+mod closing;
 mod connection;
 mod crowd;
 mod faults;
@@ -22,6 +23,12 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 use table::Case;
+
+/// Numbers of the cases about how connections end, as [`CaseFilter::parse`] takes them: what a network with distance may
+/// change.
+pub const CLOSING: &str = "88,128,130,131,133,134,210";
+/// Numbers of the cases that wait for the contract's clocks: 10 s, 75 s and 30 s.
+pub const CLOCKS: &str = "207-209";
 
 /// Which cases to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -82,7 +89,7 @@ pub struct CaseReport {
 const SERVERS: usize = 4;
 
 fn all() -> Vec<Case> {
-    let groups: [fn() -> Vec<Case>; 9] = [
+    let groups: [fn() -> Vec<Case>; 10] = [
         token::cases,
         address::cases,
         blacklists::cases,
@@ -91,6 +98,7 @@ fn all() -> Vec<Case> {
         http::cases,
         faults::cases,
         connection::cases,
+        closing::cases,
         crowd::cases,
     ];
     groups.into_iter().flat_map(|group| group()).collect()

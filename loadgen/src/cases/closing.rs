@@ -1,0 +1,62 @@
+//! How a connection ends when much is still on its way, and how long an answer may wait. Between two programs of one
+//! machine nothing is on its way for long: these cases tell most over a network with distance.
+
+use super::request::{ANN, auth};
+use super::table::{Case, own, slow};
+use crate::model::answer::{Tail, ok_with};
+use crate::model::token::issued;
+use rustix::net::sockopt::set_socket_recv_buffer_size;
+use std::io::Write;
+use std::time::Duration;
+
+/// Letters of a nonce that is answered in six bytes each, before base64: 480 KB of answer, as in case 88.
+const LETTERS: usize = 60_000;
+/// Such answers to a client that does not read: more than the socket buffers of both sides hold.
+const UNREAD: usize = 12;
+/// What that client's buffer holds.
+const RECEIVE_BUFFER: usize = 64 << 10;
+
+fn nonce() -> String {
+    "<".repeat(LETTERS)
+}
+
+/// The right answer to such a request.
+fn long_answer(tail: Tail) -> Vec<u8> {
+    ok_with(&format!("\"{}\"", issued("ann", &nonce())), tail)
+}
+
+/// The group.
+pub fn cases() -> Vec<Case> {
+    let request = || auth(format!("{{{ANN},\"nonce\":\"{}\"}}", nonce()));
+    vec![
+        own(210, "480 KB of answer, then FIN, though more comes meanwhile", move |stage| {
+            let mut line = stage.open()?;
+            line.send(request().field("Connection: close").bytes())?;
+            let mut more = line.socket().try_clone().expect("a socket can be cloned");
+            let sender = std::thread::spawn(move || {
+                for _ in 0..20 {
+                    std::thread::sleep(Duration::from_millis(10));
+                    // The server may have closed after its FIN: then the rest stays unsent.
+                    if more.write_all(&[b'x'; 100]).is_err() {
+                        return;
+                    }
+                }
+            });
+            let ended = line.expect(long_answer(Tail::Close)).and_then(|()| line.fin());
+            sender.join().expect("the sender does not panic");
+            ended
+        }),
+        slow(209, "answers wait 28 s for a client that does not read", move |stage| {
+            let mut line = stage.open()?;
+            set_socket_recv_buffer_size(line.socket(), RECEIVE_BUFFER).expect("a receive buffer can be small");
+            let sender = line.send_aside(request().bytes().repeat(UNREAD));
+            let answer = long_answer(Tail::None);
+            std::thread::sleep(Duration::from_secs(28));
+            for _ in 0..UNREAD {
+                line.expect(&answer)?;
+            }
+            sender.join().expect("the sender does not panic");
+            line.in_step()
+        }),
+    ]
+}
