@@ -1,6 +1,7 @@
 //! How a connection ends when much is still on its way, and how long an answer may wait. Between two programs of one
 //! machine nothing is on its way for long: these cases tell most over a network with distance.
 
+use super::line::PATIENCE;
 use super::request::{ANN, auth};
 use super::table::{Case, own, slow};
 use crate::model::answer::{Tail, ok_with};
@@ -20,7 +21,7 @@ fn nonce() -> String {
     "<".repeat(LETTERS)
 }
 
-/// The right answer to such a request.
+/// The right answer to a request with that nonce.
 fn long_answer(tail: Tail) -> Vec<u8> {
     ok_with(&format!("\"{}\"", issued("ann", &nonce())), tail)
 }
@@ -30,8 +31,13 @@ pub fn cases() -> Vec<Case> {
     let request = || auth(format!("{{{ANN},\"nonce\":\"{}\"}}", nonce()));
     vec![
         own(210, "480 KB of answer, then FIN, though more comes meanwhile", move |stage| {
+            let answer = long_answer(Tail::Close);
             let mut line = stage.open()?;
             line.send(request().field("Connection: close").bytes())?;
+            // Until the answer begins: a client nearby has all of it before more comes, one far away has not. What
+            // comes instead, or that nothing does, is told below.
+            line.socket().set_read_timeout(Some(PATIENCE)).expect("a time that is not zero is a timeout");
+            let _ = line.socket().peek(&mut [0]);
             let mut more = line.socket().try_clone().expect("a socket can be cloned");
             let sender = std::thread::spawn(move || {
                 for _ in 0..20 {
@@ -42,7 +48,7 @@ pub fn cases() -> Vec<Case> {
                     }
                 }
             });
-            let ended = line.expect(long_answer(Tail::Close)).and_then(|()| line.fin());
+            let ended = line.expect(answer).and_then(|()| line.fin());
             sender.join().expect("the sender does not panic");
             ended
         }),
