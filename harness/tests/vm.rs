@@ -190,31 +190,3 @@ fn a_server_that_closes_without_draining_passes_on_plain_loopback_and_is_caught_
     let caught = failed(&wrong, Network::Distant);
     assert!(matches!(&caught[..], [case] if case.got.ends_with("RST")), "{caught:?}");
 }
-
-#[test]
-#[ignore]
-fn zz_explore() {
-    let meter = prepared_in(&cache());
-    let server = PathBuf::from(std::env::var("SERVER").unwrap());
-    let cpu = || unsafe {
-        let mut u: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &mut u);
-        u.ru_utime.tv_sec as f64
-            + u.ru_utime.tv_usec as f64 / 1e6
-            + u.ru_stime.tv_sec as f64
-            + u.ru_stime.tv_usec as f64 / 1e6
-    };
-    for job in std::env::var("NUMBERS").unwrap().split(';') {
-        let (network, numbers) = match job.strip_prefix('d') {
-            Some(n) => (Network::Distant, n),
-            None => (Network::Loopback, job),
-        };
-        let (began, used) = (std::time::Instant::now(), cpu());
-        let report = meter.cases(&server, network, numbers, Duration::from_secs(300), &AtomicBool::new(false));
-        eprintln!(
-            "{numbers} {network:?}: {:.2} s host, {:.2} s cpu: {report:?}",
-            began.elapsed().as_secs_f64(),
-            cpu() - used
-        );
-    }
-}

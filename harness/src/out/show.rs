@@ -92,3 +92,29 @@ fn samples(title: &str, pairs: &[Pair]) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::record::Changed;
+    use serde_json::json;
+
+    #[test]
+    fn each_stage_of_validation_has_its_line_and_what_was_not_tried_is_said() {
+        let mut record = Record::opened(7, "parent", "it pays", Changed::Patch { name: "a.patch".into() });
+        record.unchecked = Some("clocks were not tried".into());
+        let stage = |passed: u32, failed: serde_json::Value| json!({ "passed": passed, "failed": failed });
+        let mut checks = stage(551, json!([]));
+        checks["distance"] = stage(22, json!([{ "number": 210 }]));
+        let shown = text(&record, "", Some(&checks), &[]);
+        let lines: Vec<&str> = shown.lines().filter(|line| line.contains("passed") || line.contains("tried")).collect();
+        assert_eq!(
+            lines,
+            [
+                "  checks      551 cases passed, 0 failed",
+                "    distance  22 cases passed, 1 failed",
+                "  UNCHECKED   clocks were not tried"
+            ]
+        );
+    }
+}

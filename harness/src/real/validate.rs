@@ -169,3 +169,34 @@ fn clip(text: &str) -> String {
         text.chars().take(LONGEST).chain("...".chars()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(failed: serde_json::Value) -> CaseReport {
+        let value = json!({ "passed": 3, "failed": failed, "left_out": 5, "in_other_forms": 0, "seconds": 0.5 });
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn the_kept_report_has_the_native_stage_at_its_top_and_only_stages_that_were_reached() {
+        let distance = Some(Emulated { report: report(json!([])), host_seconds: 4.5 });
+        let kept = Report { native: report(json!([])), distance, clocks: None, unchecked: None };
+        let kept = serde_json::to_value(kept).unwrap();
+        assert_eq!((&kept["passed"], &kept["distance"]["passed"]), (&json!(3), &json!(3)));
+        assert_eq!(kept["distance"]["host_seconds"], json!(4.5));
+        assert!(kept.get("clocks").is_none() && kept.get("unchecked").is_none());
+    }
+
+    #[test]
+    fn the_reason_names_the_first_failed_case_and_where_it_failed() {
+        let case = |number| json!({ "number": number, "name": "n", "sent": "", "expected": "FIN", "got": "RST" });
+        let Err(Stop::Ended(outcome)) = judged(&report(json!([case(210), case(211)])), " over a network") else {
+            panic!("two cases failed");
+        };
+        assert_eq!(outcome.reason(), "case 210 (n) over a network: expected FIN, got RST (1 more cases failed)");
+        assert!(judged(&report(json!([])), "").is_ok());
+    }
+}
