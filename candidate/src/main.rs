@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use candidate::args::{self, Command, Options};
-use candidate::{engine, load};
+use candidate::engine::{self, Server};
+use candidate::{load, tunables};
 
 fn main() -> ExitCode {
     let (status, message) = match args::parse(std::env::args_os().skip(1)) {
@@ -35,5 +36,13 @@ fn run(options: &Options) -> Result<(), String> {
         println!("users: {users}, address ranges: {ranges}, loaded in {:.2} s", start.elapsed().as_secs_f64());
         return Ok(());
     }
-    engine::serve(&state, options.port, options.workers)
+    let trouble = |error| format!("signals cannot be caught: {error}");
+    let (stopper, stop) = engine::stop_pair().map_err(trouble)?;
+    stopper.on_signals().map_err(trouble)?;
+    engine::raise_file_limit();
+    let choice = engine::choose(options.engine, tunables::ENGINE)?;
+    if let Some(note) = choice.note {
+        eprintln!("candidate: {note}");
+    }
+    Server::open(options.port, options.workers, choice.engine, stop)?.serve(&state)
 }

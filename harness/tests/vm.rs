@@ -8,6 +8,8 @@
 mod fault;
 #[path = "../src/judge/mod.rs"]
 mod judge;
+#[path = "../src/real/measure/tree_hash.rs"]
+mod tree_hash;
 #[path = "../src/real/measure/vm/mod.rs"]
 mod vm;
 

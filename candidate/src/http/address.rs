@@ -5,7 +5,12 @@ use crate::tunables;
 
 /// Reads four octets without leading zeros; the address in host order.
 pub fn parse(text: &[u8]) -> Option<u32> {
-    match tunables::ADDRESS_PARSER {
+    parse_by(tunables::ADDRESS_PARSER, text)
+}
+
+/// The same by a parser of one's choice.
+pub fn parse_by(parser: AddressParser, text: &[u8]) -> Option<u32> {
+    match parser {
         AddressParser::Std => std_parse(text),
         AddressParser::Digits => digits(text),
     }
@@ -16,8 +21,8 @@ fn std_parse(text: &[u8]) -> Option<u32> {
     Some(address.to_bits())
 }
 
-/// The same without the standard library; also what reads the millions of networks at start.
-pub fn digits(text: &[u8]) -> Option<u32> {
+/// Also what reads the millions of networks at start.
+fn digits(text: &[u8]) -> Option<u32> {
     let mut address = 0u32;
     let mut dots = 0;
     let mut octet = 0u32;
@@ -52,6 +57,13 @@ pub fn prefix_length(text: &[u8]) -> Option<u8> {
         _ => return None,
     };
     (length <= 32).then_some(length)
+}
+
+/// Reads a network like `10.1.0.0/16`: its first address, for host bits are cleared, and its prefix length.
+pub fn network(text: &[u8]) -> Option<(u32, u8)> {
+    let slash = memchr::memchr(b'/', text)?;
+    let length = prefix_length(&text[slash + 1..])?;
+    Some((digits(&text[..slash])? & mask(length), length))
 }
 
 /// The bits of an address that a prefix of `length` bits fixes.

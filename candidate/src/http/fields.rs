@@ -76,22 +76,32 @@ impl Fields {
 
 /// Reads the fields that lie in `head` from `start` on to its end, which is the empty line.
 pub fn parse(head: &[u8], start: usize) -> Result<Fields, Fault> {
-    if tunables::HEADER_SLOTS == HeaderSlots::FewFirst {
-        match parse_into(&mut [httparse::EMPTY_HEADER; 12], head, start) {
+    parse_by(tunables::FIELD_LOOKUP, tunables::HEADER_SLOTS, head, start)
+}
+
+/// The same in a way of one's choice.
+pub fn parse_by(lookup: FieldLookup, slots: HeaderSlots, head: &[u8], start: usize) -> Result<Fields, Fault> {
+    if slots == HeaderSlots::FewFirst {
+        match parse_into(lookup, &mut [httparse::EMPTY_HEADER; 12], head, start) {
             Err(Fault::HeadTooLarge) => {}
             other => return other,
         }
     }
-    parse_into(&mut [httparse::EMPTY_HEADER; MAX_FIELDS], head, start)
+    parse_into(lookup, &mut [httparse::EMPTY_HEADER; MAX_FIELDS], head, start)
 }
 
-fn parse_into<'a>(slots: &mut [Header<'a>], head: &'a [u8], start: usize) -> Result<Fields, Fault> {
+fn parse_into<'a>(
+    lookup: FieldLookup,
+    slots: &mut [Header<'a>],
+    head: &'a [u8],
+    start: usize,
+) -> Result<Fields, Fault> {
     let fields = match httparse::parse_headers(&head[start..], slots) {
         Ok(httparse::Status::Complete((length, fields))) if start + length == head.len() => fields,
         Err(httparse::Error::TooManyHeaders) => return Err(Fault::HeadTooLarge),
         Ok(_) | Err(_) => return Err(Fault::BadRequest),
     };
-    Ok(match tunables::FIELD_LOOKUP {
+    Ok(match lookup {
         FieldLookup::ByName => by_name(head, fields),
         FieldLookup::OneWalk => {
             let mut wanted = Fields::default();

@@ -38,7 +38,12 @@ pub struct Progress {
 /// Reads the head at the start of `bytes`; `None` if more bytes are needed. `progress` belongs to this head: it starts
 /// as the default and is passed again when more bytes have come.
 pub fn read(bytes: &[u8], progress: &mut Progress) -> Result<Option<Head>, Fault> {
-    let one_pass = tunables::HEAD_PARSER == HeadParser::OnePass;
+    read_by(tunables::HEAD_PARSER, bytes, progress)
+}
+
+/// The same by a parser of one's choice.
+pub fn read_by(parser: HeadParser, bytes: &[u8], progress: &mut Progress) -> Result<Option<Head>, Fault> {
+    let one_pass = parser == HeadParser::OnePass;
     if one_pass && progress.scanned == 0 {
         let read = one_pass::read(bytes)?;
         if read.is_some() {

@@ -54,8 +54,13 @@ impl Route {
 
 /// Finds the route of the target that lies at `target` in `bytes`.
 pub fn route(bytes: &[u8], target: Span) -> Result<Route, Fault> {
+    route_by(tunables::ROUTING, bytes, target)
+}
+
+/// The same in a way of one's choice.
+pub fn route_by(routing: Routing, bytes: &[u8], target: Span) -> Result<Route, Fault> {
     let text = target.of(bytes);
-    if tunables::ROUTING == Routing::WholeFirst {
+    if routing == Routing::WholeFirst {
         match text {
             b"/user" => return Ok(Route::User),
             b"/auth" => return Ok(Route::Auth),
@@ -70,9 +75,14 @@ pub fn route(bytes: &[u8], target: Span) -> Result<Route, Fault> {
     if !escapes_are_whole(path) {
         return Err(Fault::BadRequest);
     }
-    let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    // No route has more than five; a sixth shows that there are more.
+    let (mut segments, mut count) = ([&path[..0]; 6], 0);
+    for (place, segment) in segments.iter_mut().zip(path.split(|byte| *byte == b'/')) {
+        *place = segment;
+        count += 1;
+    }
     let span = |part| Span::within(bytes, part);
-    Ok(match segments.as_slice() {
+    Ok(match &segments[..count] {
         [b"", b"auth"] => Route::Auth,
         [b"", b"user"] => Route::User,
         [b"", b"blacklist", b"user", login] if !login.is_empty() => Route::BlockedUser { login: span(login) },

@@ -5,7 +5,12 @@ use crate::tunables;
 
 /// Appends `text` to `out`, escaped.
 pub fn append(out: &mut Vec<u8>, text: &str) {
-    match tunables::ESCAPING {
+    append_by(tunables::ESCAPING, out, text);
+}
+
+/// The same in a way of one's choice.
+pub fn append_by(escaping: Escaping, out: &mut Vec<u8>, text: &str) {
+    match escaping {
         Escaping::EachChar => each_char(out, text),
         Escaping::Stretches => stretches(out, text),
     }

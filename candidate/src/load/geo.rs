@@ -24,7 +24,7 @@ pub fn countries(directory: &Path) -> Result<Countries, BadData> {
     let mut networks = Vec::new();
     let file = directory.join("GeoLite2-City-Blocks-IPv4.csv");
     each_row(&file, 2, |row| {
-        let (first, length) = network(&row[0])
+        let (first, length) = address::network(&row[0])
             .ok_or_else(|| format!("`{}` is no IPv4 network like 10.1.0.0/16", String::from_utf8_lossy(&row[0])))?;
         if let Some(value) = locations.get(&row[1]).filter(|_| !row[1].is_empty()) {
             networks.push(Network { first, length, value: *value });
@@ -56,13 +56,6 @@ fn each_row(
         }
         take(&row).map_err(|reason| BadData::new(file, line, reason))?;
     }
-}
-
-/// First address and prefix length; host bits are cleared.
-fn network(text: &[u8]) -> Option<(u32, u8)> {
-    let slash = memchr::memchr(b'/', text)?;
-    let length = address::prefix_length(&text[slash + 1..])?;
-    Some((address::digits(&text[..slash])? & address::mask(length), length))
 }
 
 /// Country names, each once.

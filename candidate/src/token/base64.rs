@@ -22,7 +22,12 @@ const VALUES: [u8; 256] = {
 
 /// Appends `bytes` to `out`, encoded.
 pub fn encode(bytes: &[u8], out: &mut Vec<u8>) {
-    match tunables::BASE64 {
+    encode_by(tunables::BASE64, bytes, out);
+}
+
+/// The same by a coder of one's choice.
+pub fn encode_by(coder: Base64, bytes: &[u8], out: &mut Vec<u8>) {
+    match coder {
         Base64::Crate => out.extend_from_slice(URL_SAFE_NO_PAD.encode(bytes).as_bytes()),
         Base64::Table => encode_by_table(bytes, out),
     }
@@ -30,7 +35,12 @@ pub fn encode(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the bytes that `text` stands for to `out`; `None` if it is not the one text of any.
 pub fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    match tunables::BASE64 {
+    decode_by(tunables::BASE64, text, out)
+}
+
+/// The same by a decoder of one's choice.
+pub fn decode_by(decoder: Base64, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    match decoder {
         Base64::Crate => URL_SAFE_NO_PAD.decode_vec(text, out).ok(),
         Base64::Table => decode_by_table(text, out),
     }

@@ -363,7 +363,7 @@ impl Runs {
 }
 
 /// serde names an unknown key and the known ones; add the one that was likely meant.
-fn explain(message: &str) -> String {
+pub fn explain(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     match quoted.next() {

@@ -2,8 +2,8 @@
 //! connections end, over a network with distance, and those that wait for a clock, which cost no time there.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use loadgen::cases::{self, CLOCKS, CLOSING, CaseFilter, CaseReport};
@@ -96,6 +96,7 @@ impl Validator<'_> {
             cpus: Vec::new(),
             until: Some(until),
             stop: Arc::clone(self.stop),
+            silent: OnceLock::new(),
         };
         cases::run(&servers, &CaseFilter::default(), &mut |_| ())
     }

@@ -3,3 +3,4 @@
 mod bad_input;
 mod checkout;
 mod layers;
+mod search;
