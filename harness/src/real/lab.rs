@@ -12,9 +12,11 @@ use super::build::{Binary as Built, Build, Builder};
 use super::frozen::Frozen;
 use super::measure::pairs::{Bench, Server, without_profiles};
 use super::measure::samples::Samples;
+use super::measure::vm::VmMeter;
 use super::measure::{Fault, Meter};
 use super::place::Place;
-use super::{story, validate};
+use super::story;
+use super::validate::Validator;
 use crate::data::attempts::{Attempts, Part, Profiles};
 use crate::data::definition::Run;
 use crate::data::history::{self, Event, RunView};
@@ -52,6 +54,8 @@ pub struct RealLab {
     pub(super) knowledge: Knowledge,
     pub(super) builder: Builder,
     pub(super) meter: Box<dyn Meter>,
+    /// The emulated machine for the cases that need it, whatever counts; or why there is none.
+    pub(super) machine: Result<VmMeter, String>,
     /// Meter and toolchain: all that a count depends on beside commit and seed.
     pub(super) fingerprint: String,
     pub(super) workload: Workload,
@@ -100,6 +104,11 @@ impl RealLab {
 
     fn champion_server(&self) -> Result<Server<'_>> {
         self.champion_built.as_ref().map(server).ok_or_else(|| anyhow!("the champion is not built yet"))
+    }
+
+    pub(super) fn validator(&self) -> Validator<'_> {
+        let machine = self.machine.as_ref().map_err(String::as_str);
+        Validator { limits: &self.run.limits, machine, stop: &self.stop }
     }
 
     fn bench(&self) -> Bench<'_> {
@@ -201,13 +210,13 @@ impl Lab for RealLab {
         Ok(binary)
     }
 
-    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<()> {
+    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
         let built = self.challenger_built.as_ref().context("validation comes after the build")?;
-        let (report, verdict) = validate::validate(&built.path, &self.run.limits, &self.stop);
-        if let Some(report) = report {
-            self.attempts.keep(attempt.number, Part::Validate, &report)?;
+        let (report, verdict) = self.validator().validate(&built.path);
+        if let Some(report) = &report {
+            self.attempts.keep(attempt.number, Part::Validate, report)?;
         }
-        verdict
+        verdict.map(|()| report.and_then(|report| report.unchecked))
     }
 
     fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::build::Binary;
 use super::lab::RealLab;
-use super::{story, validate};
+use super::story;
 use crate::data::history::Event;
 use crate::judge::outcome::Outcome;
 use crate::judge::record::Record;
@@ -37,7 +37,7 @@ impl RealLab {
         if written > 0 {
             notes.push(format!("{written} missing lessons written from the ledger"));
         }
-        match self.build_champion() {
+        match self.build_champion(&mut notes) {
             // Asked to stop: the loop sees it next.
             Ok(()) | Err(Stop::Ended(Outcome::Interrupted { .. })) => Ok(notes),
             Err(Stop::Ended(outcome)) => Err(anyhow!(
@@ -58,13 +58,15 @@ impl RealLab {
     }
 
     /// Build the champion; one that no attempt has been compared with yet is validated too.
-    fn build_champion(&mut self) -> Phased<()> {
+    fn build_champion(&mut self, notes: &mut Vec<String>) -> Phased<()> {
         let champion = self.champion.clone();
         let what = if champion == self.baseline { "baseline" } else { "champion" };
         let built = self.build_known(&champion, what)?;
         if self.view()?.records.is_empty() {
-            (self.say)("validating the baseline");
-            validate::validate(&built.path, &self.run.limits, &self.stop).1?;
+            (self.say)("validating the baseline, natively and in the emulated machine");
+            let (report, verdict) = self.validator().validate(&built.path);
+            notes.extend(report.and_then(|report| report.unchecked));
+            verdict?;
         }
         self.champion_built = Some(built);
         Ok(())

@@ -226,6 +226,13 @@ fn shared(stage: &Stage<'_>) -> Step {
     Ok(())
 }
 
+/// The process's hard limit of descriptors; none if there is none.
+fn hard_limit(pid: u32) -> Option<u64> {
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// The server's limit of descriptors is lowered until only a few more connections fit.
 fn exhausted(stage: &Stage<'_>) -> Step {
     const FIT: u64 = 10;
@@ -241,7 +248,8 @@ fn exhausted(stage: &Stage<'_>) -> Step {
         line.expect(ok(UA))?;
     }
     let pid = i32::try_from(stage.pid).ok().and_then(Pid::from_raw);
-    let limit = Rlimit { current: Some(files() + FIT), maximum: None };
+    // Raising the hard limit takes a privilege that even root may lack.
+    let limit = Rlimit { current: Some(files() + FIT), maximum: hard_limit(stage.pid) };
     if let Err(error) = prlimit(pid, Resource::Nofile, limit) {
         return fail("a server whose limit of descriptors can be lowered", error.to_string());
     }

@@ -6,6 +6,7 @@ mod address;
 mod blacklists;
 mod bodies;
 mod claims;
+mod closing;
 mod connection;
 mod crowd;
 mod data;
@@ -31,6 +32,12 @@ pub use splits::Splits;
 
 use serde::{Deserialize, Serialize};
 use table::Case;
+
+/// Numbers of the cases about how connections end, as [`CaseFilter::parse`] takes them: what a network with distance may
+/// change.
+pub const CLOSING: &str = "88,128,130,131,133,134,213";
+/// Numbers of the cases that wait for the contract's clocks: 10 s, 75 s and 30 s.
+pub const CLOCKS: &str = "207-209";
 
 /// Which cases to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -94,7 +101,7 @@ pub struct CaseReport {
 }
 
 fn all() -> Vec<Case> {
-    let groups: [fn() -> Vec<Case>; 17] = [
+    let groups: [fn() -> Vec<Case>; 18] = [
         claims::cases,
         routes::cases,
         texts::cases,
@@ -111,6 +118,7 @@ fn all() -> Vec<Case> {
         http::cases,
         faults::cases,
         connection::cases,
+        closing::cases,
         crowd::cases,
     ];
     groups.into_iter().flat_map(|group| group()).collect()

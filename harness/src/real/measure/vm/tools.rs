@@ -4,6 +4,7 @@
 use super::super::tree_hash::tree_hash;
 use super::fetch::hex;
 use anyhow::{Context, Result, bail, ensure};
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,10 @@ pub fn build(repo_root: &Path, cache: &Path, say: &mut dyn FnMut(&str)) -> Resul
     if !place.exists() {
         say("building what runs in the emulated machine (PID 1, load generator, counter)");
         let built = cache.join("target");
+        fs::create_dir_all(&built).with_context(|| format!("cannot make {}", built.display()))?;
+        // Programs of all checkouts come to lie under the same names here: none may build before ours are copied.
+        let folder = fs::File::open(&built)?;
+        flock(&folder, FlockOperation::LockExclusive).with_context(|| format!("cannot lock {}", built.display()))?;
         cargo(repo_root, &built, STATIC, &["-p", "vm-init", "-p", "loadgen", "--target", TARGET])?;
         cargo(repo_root, &built, "", &["-p", "vm-counter"])?;
         let work = tempfile::Builder::new().prefix("building-").tempdir_in(cache)?;
