@@ -212,7 +212,7 @@ impl Lab for RealLab {
 
     fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
         let built = self.challenger_built.as_ref().context("validation comes after the build")?;
-        let (report, verdict) = self.validator().validate(&built.path);
+        let (report, verdict) = self.validator().validate(&built.path, u64::from(attempt.number));
         if let Some(report) = &report {
             self.attempts.keep(attempt.number, Part::Validate, report)?;
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use loadgen::cases::{self, CLOCKS, CLOSING, CaseFilter, CaseReport};
+use loadgen::cases::{self, CLOCKS, CLOSING, CaseFilter, CaseReport, Splits};
 use serde::Serialize;
 
 use super::measure::Fault;
@@ -56,13 +56,14 @@ pub struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    /// Run all stages; the first that fails ends it. Whatever was found is in the report.
+    /// Run all stages; the first that fails ends it. Whatever was found is in the report. The seed chooses which exchanges
+    /// are sent in pieces and in pipelines as well, and where they are cut.
     ///
     /// # Errors
     /// `Invalid` with the first failed case when there is one, or when the limit is exceeded.
-    pub fn validate(&self, server: &Path) -> (Option<Report>, Phased<()>) {
+    pub fn validate(&self, server: &Path, seed: u64) -> (Option<Report>, Phased<()>) {
         let began = Instant::now();
-        let native = self.native(server, began + self.limits.validate);
+        let native = self.native(server, seed, began + self.limits.validate);
         if signals::stopped(self.stop) {
             return (None, Err(interrupted()));
         }
@@ -89,7 +90,7 @@ impl Validator<'_> {
 
     /// The cases that take under five seconds each. They have their own time limits; when the time is over, those left
     /// fail at their start.
-    fn native(&self, server: &Path, until: Instant) -> CaseReport {
+    fn native(&self, server: &Path, seed: u64, until: Instant) -> CaseReport {
         let servers = Servers {
             path: server.to_owned(),
             limits: self.limits.clone(),
@@ -98,7 +99,8 @@ impl Validator<'_> {
             stop: Arc::clone(self.stop),
             silent: OnceLock::new(),
         };
-        cases::run(&servers, &CaseFilter::default(), &mut |_| ())
+        let filter = CaseFilter { splits: Splits::Some(seed), ..CaseFilter::default() };
+        cases::run(&servers, &filter, &mut |_| ())
     }
 
     /// Both stages of the machine side by side: an emulator is one thread.
