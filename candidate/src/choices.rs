@@ -9,6 +9,48 @@ macro_rules! choices {
 }
 
 choices! {
+    /// What moves bytes between sockets and connections.
+    EngineChoice {
+        /// Readiness by epoll, and a system call for each read and write.
+        Epoll,
+        /// Completions by io_uring.
+        Uring,
+    }
+    /// When the kernel runs what a ring has put off.
+    TaskRun {
+        /// When the worker asks for events.
+        Deferred,
+        /// Whenever the worker enters the kernel.
+        Cooperative,
+    }
+    /// How a ring receives.
+    Receiving {
+        /// Asked once, until something ends it.
+        Multishot,
+        /// Asked again after each piece.
+        Single,
+    }
+    /// What a ring says about output that the socket has taken at once.
+    Sending {
+        /// A completion for each send.
+        Reported,
+        /// Nothing: what is not reported after it was handed over is sent.
+        Unreported,
+    }
+    /// Whose descriptors the sockets of a ring are.
+    Descriptors {
+        /// The process's.
+        Process,
+        /// The ring's own.
+        Ring,
+    }
+    /// Which worker gets a new connection.
+    ListenerCpu {
+        /// One chosen by the connection's addresses.
+        Any,
+        /// The one of the core that has received it, where the kernel can tell.
+        Workers,
+    }
     /// When output is handed to the kernel.
     WriteMode {
         /// After every response.

@@ -7,6 +7,7 @@ pub mod args;
 pub mod choices;
 pub mod conn;
 pub mod engine;
+pub mod health;
 pub mod http;
 pub mod json;
 pub mod load;

@@ -3,6 +3,38 @@
 
 use crate::choices::*;
 
+/// The engine that `--engine auto` tries first.
+/// choices: EngineChoice::Epoll | EngineChoice::Uring
+pub const ENGINE: EngineChoice = EngineChoice::Epoll;
+
+/// io_uring: places for submissions in a ring.
+/// choices: 64 | 256 | 1024
+pub const RING_ENTRIES: u32 = 256;
+
+/// io_uring: buffers to receive into, each of `READ_BUFFER` bytes.
+/// choices: 256 | 512 | 2048
+pub const RING_BUFFERS: u16 = 512;
+
+/// io_uring: when the kernel runs what a ring has put off.
+/// choices: TaskRun::Cooperative | TaskRun::Deferred
+pub const TASK_RUN: TaskRun = TaskRun::Deferred;
+
+/// io_uring: how a ring receives.
+/// choices: Receiving::Single | Receiving::Multishot
+pub const RECEIVING: Receiving = Receiving::Multishot;
+
+/// io_uring: what a ring says about output that the socket has taken at once.
+/// choices: Sending::Reported | Sending::Unreported
+pub const SENDING: Sending = Sending::Unreported;
+
+/// io_uring: whose descriptors the sockets are.
+/// choices: Descriptors::Process | Descriptors::Ring
+pub const DESCRIPTORS: Descriptors = Descriptors::Process;
+
+/// Which worker gets a new connection.
+/// choices: ListenerCpu::Any | ListenerCpu::Workers
+pub const LISTENER_CPU: ListenerCpu = ListenerCpu::Workers;
+
 /// When output is handed to the kernel.
 /// choices: WriteMode::PerResponse | WriteMode::PerBatch
 pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
@@ -11,11 +43,11 @@ pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
 /// choices: 2048 | 4096 | 16384 | 65536
 pub const READ_BUFFER: usize = 4096;
 
-/// Where the bytes of a socket are read into.
+/// epoll: where the bytes of a socket are read into.
 /// choices: ReadInto::Scratch | ReadInto::Connection | ReadInto::Lent
 pub const READ_INTO: ReadInto = ReadInto::Scratch;
 
-/// How long a connection is read in one turn.
+/// epoll: how long a connection is read in one turn.
 /// choices: ReadUntil::WouldBlock | ReadUntil::ShortRead
 pub const READ_UNTIL: ReadUntil = ReadUntil::ShortRead;
 
@@ -23,19 +55,19 @@ pub const READ_UNTIL: ReadUntil = ReadUntil::ShortRead;
 /// choices: 0 | 512 | 2048 | 8192
 pub const OUTPUT_START: usize = 0;
 
-/// Events fetched by one poll.
+/// epoll: events fetched by one poll.
 /// choices: 16 | 64 | 256 | 1024
 pub const EVENTS_PER_POLL: usize = 64;
 
-/// Connections accepted before others get their turn.
+/// epoll: connections accepted before others get their turn.
 /// choices: 1 | 16 | 256
 pub const ACCEPT_BURST: usize = 1;
 
-/// Which readiness a connection is registered for.
+/// epoll: which readiness a connection is registered for.
 /// choices: Interest::Both | Interest::WriteWhenBlocked
 pub const INTEREST: Interest = Interest::Both;
 
-/// Where `TCP_NODELAY` is set.
+/// epoll: where `TCP_NODELAY` is set. With io_uring sockets always inherit it.
 /// choices: NoDelay::OnAccept | NoDelay::Inherited
 pub const NO_DELAY: NoDelay = NoDelay::OnAccept;
 

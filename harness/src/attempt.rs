@@ -33,7 +33,7 @@ fn phases(lab: &mut dyn Lab, attempt: &mut Attempt, record: &mut Record, watch: 
     record.binary = Some(binary.sha256.clone());
 
     enter(lab, record, watch, Phase::Validate);
-    lab.validate(attempt, &binary)?;
+    record.unchecked = lab.validate(attempt, &binary)?;
 
     enter(lab, record, watch, Phase::Measure);
     let (rule, noise) = (lab.rule(), lab.noise());

@@ -50,7 +50,7 @@ pub enum Verb {
         #[arg(long, default_value_t = 8, value_name = "N")]
         rebuilds: usize,
     },
-    /// Measure one commit of the candidate and print instructions per request and the dearest functions
+    /// Measure commits of the candidate and any other servers beside each other: instructions per request, dearest functions
     Measure(Measure),
     /// Check the ledger's hash chain and compute every verdict again from its raw pairs
     Verify,
@@ -89,18 +89,55 @@ pub struct Replay {
 /// Arguments of `measure`.
 #[derive(Debug, clap::Args)]
 pub struct Measure {
-    /// Commit of the candidate [default: HEAD]
-    pub commit: Option<String>,
+    /// Commits of the candidate [default: HEAD, unless there is a --binary]
+    #[arg(value_name = "COMMIT")]
+    pub commits: Vec<String>,
+    /// A server that is built already, beside the commits: a static program, started as PATH --data DIR --port P
+    #[arg(long = "binary", value_name = "NAME=PATH", value_parser = named)]
+    pub binaries: Vec<Named>,
     /// Run of runs.toml whose workload and meter to use
     #[arg(long)]
     pub run: Option<String>,
+    /// Change that workload: connections=16, mix.get=1 or the like, or a file of JSON with such keys
+    #[arg(long, value_name = "KEY=VALUE|FILE")]
+    pub workload: Vec<String>,
+    /// Requests in flight on a connection; several for a table each [default: the workload's]
+    #[arg(long = "depth", value_name = "N")]
+    pub depths: Vec<u32>,
+    /// Also send this one request again and again, on the data of the contract's fixture
+    #[arg(long, value_name = "FILE", requires = "answers")]
+    pub request: Option<PathBuf>,
+    /// What must come back; with a name, that server answers this and knows nothing else. A `Date` may differ
+    #[arg(long = "answer", value_name = "[NAME=]FILE", requires = "request")]
+    pub answers: Vec<String>,
     /// Seed of the data and the requests
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Measure so many times
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub times: usize,
-    /// Functions to list
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub functions: usize,
+    /// Measure on so many seeds, counting up from that one
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seeds: u64,
+    /// Measure so many times on each seed
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub times: u64,
+    /// Functions to list of each row [default: 20 where there is one row, else none]
+    #[arg(long, value_name = "N")]
+    pub functions: Option<usize>,
+}
+
+/// A file with a name to call it by.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+fn named(text: &str) -> Result<Named, String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok(Named { name: name.to_owned(), path: path.into() })
+        }
+        _ => Err("write NAME=PATH: the name is what the server is called in the table".to_owned()),
+    }
 }

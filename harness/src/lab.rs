@@ -76,8 +76,8 @@ pub trait Lab {
     fn screen(&mut self, attempt: &mut Attempt) -> Phased<()>;
     /// Compile, offline and locked.
     fn build(&mut self, attempt: &Attempt) -> Phased<Binary>;
-    /// Every byte of the contract's cases, natively.
-    fn validate(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<()>;
+    /// Every byte of the contract's cases; what could not be tried, and why.
+    fn validate(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<Option<String>>;
     /// Champion and challenger on the same seeds.
     fn measure(&mut self, attempt: &Attempt, binary: &Binary, stage: Stage) -> Phased<Vec<Pair>>;
     /// The meter's own spread, in the terms of the decision rule.

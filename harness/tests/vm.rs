@@ -8,24 +8,31 @@
 mod fault;
 #[path = "../src/judge/mod.rs"]
 mod judge;
+#[path = "../src/real/measure/tree_hash.rs"]
+mod tree_hash;
 #[path = "../src/real/measure/vm/mod.rs"]
 mod vm;
 
 use fault::Fault;
 use judge::sample::{Counted, Mode};
+use loadgen::model::answer::{Tail, ok_with};
+use loadgen::model::token::issued;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use vm::{Job, VmMeter};
+use vm::{Job, Network, VmMeter};
 
 const REQUESTS: u64 = 60 * 32;
 
-fn meter_in(cache: &Path) -> VmMeter {
+fn prepared_in(cache: &Path) -> VmMeter {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let meter = VmMeter::prepare(root, cache, &mut |line| eprintln!("{line}")).unwrap();
-    meter.with_loadgen(&program("load", "")).with_limit(Duration::from_secs(300))
+    VmMeter::prepare(root, cache, &mut |line| eprintln!("{line}")).unwrap()
+}
+
+fn meter_in(cache: &Path) -> VmMeter {
+    prepared_in(cache).with_loadgen(&program("load", "")).with_limit(Duration::from_secs(300))
 }
 
 fn meter() -> &'static VmMeter {
@@ -40,11 +47,17 @@ fn cache() -> PathBuf {
 
 /// Compiles one of the programs beside this file, as static as the machine needs it.
 fn program(name: &str, mode: &str) -> PathBuf {
+    program_with(name, mode, Path::new(""))
+}
+
+/// The same, with the file of the answer that it is to give.
+fn program_with(name: &str, mode: &str, answer: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/vm_programs/{name}.rs"));
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{mode}-{:?}", std::thread::current().id()));
     let mut rustc = Command::new("rustc");
     rustc.args(["-O", "--edition", "2024", "-C", "target-feature=+crt-static", "--target", "x86_64-unknown-linux-gnu"]);
-    assert!(rustc.arg("-o").arg(&built).arg(source).env("MODE", mode).status().unwrap().success());
+    rustc.arg("-o").arg(&built).arg(source).env("MODE", mode).env("ANSWER", answer);
+    assert!(rustc.status().unwrap().success());
     built
 }
 
@@ -156,4 +169,26 @@ fn at_work(cache: &Path) -> Vec<PathBuf> {
     let processes =
         std::fs::read_dir("/proc").unwrap().filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok());
     processes.filter(|cwd| cwd.starts_with(cache)).collect()
+}
+
+#[test]
+fn a_server_that_closes_without_draining_passes_on_plain_loopback_and_is_caught_at_a_distance() {
+    let answer = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let token = issued("ann", &"<".repeat(60_000));
+    std::fs::write(answer.path(), ok_with(&format!("\"{token}\""), Tail::Close)).unwrap();
+    let right = program_with("closing", "", answer.path());
+    let wrong = program_with("closing", "drains", answer.path());
+    // This meter has the program `load` for a load generator, which knows no cases.
+    meter();
+    let machine = prepared_in(&cache());
+    let failed = |server, network| {
+        // The case of a long answer that ends its connection.
+        let report = machine.cases(server, network, "210", Duration::from_secs(300), &AtomicBool::new(false));
+        report.unwrap().failed
+    };
+    assert_eq!(failed(&right, Network::Loopback), []);
+    assert_eq!(failed(&right, Network::Distant), []);
+    assert_eq!(failed(&wrong, Network::Loopback), []);
+    let caught = failed(&wrong, Network::Distant);
+    assert!(matches!(&caught[..], [case] if case.got.ends_with("RST")), "{caught:?}");
 }

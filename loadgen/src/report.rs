@@ -1,5 +1,6 @@
 //! What a drive found: counts that add up, the first errors in full, and side figures. Plain data.
 
+use crate::saturation::Saturation;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,17 @@ pub struct Error {
     pub expected: String,
     /// What came instead, escaped.
     pub got: String,
+}
+
+/// How often one thing went wrong with one kind of request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened, in words.
+    pub what: String,
+    /// The kind of request.
+    pub kind: String,
+    /// How often, warm-up included.
+    pub count: u64,
 }
 
 /// Latencies in microseconds: from the moment a request could be taken (sent, or the server let go) to its last byte.
@@ -93,6 +105,9 @@ pub struct Report {
     pub window: Counts,
     /// The first errors; counts say how many there were.
     pub errors: Vec<Error>,
+    /// All errors, counted by what happened and to which kind of request.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// Connections the server closed, or wrote to, when no request on them was open.
     pub unasked: u64,
     /// Whether the drive was asked to stop before its end.
@@ -105,6 +120,12 @@ pub struct Report {
     pub latency_us: Latency,
     /// Facts about the server's process, where its id was given.
     pub server: Option<ServerFacts>,
+    /// Who set the pace, where that was asked for.
+    #[serde(default)]
+    pub saturation: Option<Saturation>,
+    /// Seconds of the window, and one more for every error; none where the drive was stopped.
+    #[serde(default)]
+    pub score: Option<f64>,
 }
 
 impl Report {
@@ -114,22 +135,51 @@ impl Report {
         whole(&self.warmup) && whole(&self.window) && self.unasked == 0 && !self.stopped
     }
 
-    /// One line for people.
+    /// Requests that have no right answer, and connections that ended or got bytes unasked. What was never sent
+    /// because its connection broke counts as well.
+    pub fn errors_in_all(&self) -> u64 {
+        let of = |part: &Counts| part.planned - part.verified;
+        of(&self.warmup) + of(&self.window) + self.unasked
+    }
+
+    /// A few lines for people.
     pub fn summary(&self) -> String {
-        let window = &self.window;
-        let all = [&self.warmup, window];
+        let all = [&self.warmup, &self.window];
         let sum = |of: fn(&Counts) -> u64| all.iter().map(|part| of(part)).sum::<u64>();
-        format!(
-            "{} of {} answers right, {} wrong, {} lost; window {:.3} s, {:.0} requests/s, p50 {} us, p99 {} us",
+        let latency = &self.latency_us;
+        let mut text = format!(
+            "{} of {} answers right, {} wrong, {} lost; window {:.3} s, {:.0} requests/s\n\
+             latency     p50 {} us, p99 {} us, p99.9 {} us, longest {} us",
             sum(|part| part.verified),
             sum(|part| part.planned),
             sum(|part| part.wrong),
             sum(|part| part.lost),
             self.seconds,
             self.requests_per_second,
-            self.latency_us.p50,
-            self.latency_us.p99
-        )
+            latency.p50,
+            latency.p99,
+            latency.p999,
+            latency.max
+        );
+        for failure in &self.failures {
+            text.push_str(&format!("\nerrors      {} x {} ({})", failure.count, failure.what, failure.kind));
+        }
+        if let Some(saturation) = &self.saturation {
+            text.push_str(&format!("\nsaturation  {saturation}"));
+            if self.window.verified > 0 {
+                let each = saturation.server_cpu_seconds * 1e6 / self.window.verified as f64;
+                text.push_str(&format!("\nserver      {each:.2} us of CPU time a request"));
+            }
+        }
+        match self.score {
+            Some(score) => text.push_str(&format!(
+                "\nscore       {score:.3} ({:.3} s and {} errors; lower is better)",
+                self.seconds,
+                self.errors_in_all()
+            )),
+            None => text.push_str("\nSTOPPED EARLY: these are the figures of a part of the run, and there is no score"),
+        }
+        text
     }
 }
 

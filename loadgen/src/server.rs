@@ -1,10 +1,11 @@
 //! Servers under test: what must be known to start one, and starting a program on loopback in its own process group.
 
+use crate::port;
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -51,7 +52,20 @@ struct Running {
 
 impl StartServer for CommandServer {
     fn start(&self, data_dir: &Path) -> anyhow::Result<Box<dyn RunningServer>> {
-        let port = free_port()?;
+        let mut tries = 1;
+        loop {
+            let port = port::free()?;
+            match self.start_on(port, data_dir) {
+                // Somebody was quicker than the server.
+                Err(_) if tries < port::TRIES && port::taken(port) => tries += 1,
+                started => return Ok(Box::new(started?)),
+            }
+        }
+    }
+}
+
+impl CommandServer {
+    fn start_on(&self, port: u16, data_dir: &Path) -> anyhow::Result<Running> {
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut log = tempfile::tempfile().context("cannot make a temporary file for the server's messages")?;
         let child = Command::new(&self.path)
@@ -68,7 +82,7 @@ impl StartServer for CommandServer {
         // From here on every way out stops it.
         let mut running = Running { child, addr };
         let start = Instant::now();
-        while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
+        while !port::listens(port, [running.pid()]) {
             if let Some(status) = running.child.try_wait()? {
                 bail!("{} ended with {status} before it listened on {addr}{}", self.path.display(), said(&mut log));
             }
@@ -77,7 +91,7 @@ impl StartServer for CommandServer {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(Box::new(running))
+        Ok(running)
     }
 }
 
@@ -114,10 +128,4 @@ fn said(log: &mut File) -> String {
         "" => String::new(),
         text => format!(", saying: {text}"),
     }
-}
-
-/// A port nobody listens on now. Another may take it before the server does: then the start fails and says so.
-fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on loopback")?;
-    Ok(listener.local_addr()?.port())
 }

@@ -11,6 +11,8 @@ pub enum Schedule {
     Waves,
     /// Each connection keeps `pipelining` requests in flight.
     ClosedLoop,
+    /// Each request has a connection of its own, `connections` of them at a time; half ask the server to close it.
+    Churn,
 }
 
 /// A workload. Whole waves only, so that a window opens and closes with nothing in flight.
@@ -77,6 +79,9 @@ macro_rules! kinds {
         }
 
         impl Mix {
+            /// No kind at all, to be filled in.
+            pub const NONE: Mix = Mix { $($field: 0,)+ };
+
             /// The weight of a kind.
             pub fn weight(&self, kind: Kind) -> u32 { match kind { $(Kind::$kind => self.$field),+ } }
         }
@@ -199,6 +204,24 @@ impl Workload {
             .sum()
     }
 
+    /// Requests that both parts must be a multiple of: whole waves, or as many for every connection.
+    fn step(&self) -> u32 {
+        match self.schedule {
+            Schedule::Waves => self.connections.saturating_mul(self.pipelining),
+            Schedule::ClosedLoop | Schedule::Churn => self.connections,
+        }
+    }
+
+    /// Lowers the warm-up to what fits, and raises the users to what is needed, as far as each may be changed.
+    pub fn fit(&mut self, warmup: bool, users: bool) {
+        if warmup {
+            self.warmup -= self.warmup.checked_rem(self.step()).unwrap_or(0);
+        }
+        if users && self.connections > 0 {
+            self.users = self.users.max(self.changed_users() as u32 * 2);
+        }
+    }
+
     /// Whether load can be made of it; if not, the field at fault and what would do.
     pub fn validate(&self) -> Result<(), String> {
         let range = |name: &str, value: u32, low: u32, high: u32| {
@@ -214,10 +237,7 @@ impl Workload {
         range("warmup", self.warmup, 0, 4_000_000)?;
         range("users", self.users, 100, 1_000_000)?;
         range("networks", self.networks, 200, 5_000_000)?;
-        let step = match self.schedule {
-            Schedule::Waves => self.connections * self.pipelining,
-            Schedule::ClosedLoop => self.connections,
-        };
+        let step = self.step();
         for (name, value) in [("requests", self.requests), ("warmup", self.warmup)] {
             if value % step != 0 {
                 let (down, up) = (value / step * step, value.div_ceil(step) * step);
@@ -286,6 +306,21 @@ mod tests {
         assert!(broken(|w| w.requests = 5121).contains("multiple of 512"));
         assert!(broken(|w| w.warmup = 1).starts_with("warmup"));
         assert!(broken(|w| w.requests = 512_000).starts_with("users"));
+    }
+
+    #[test]
+    fn what_was_not_asked_for_fits_itself_to_what_was() {
+        let mut workload = Workload { connections: 10_000, pipelining: 10, requests: 500_000, ..Workload::default() };
+        workload.fit(true, true);
+        workload.validate().unwrap();
+        assert_eq!(workload.warmup, 0);
+        assert!(workload.users > Workload::default().users);
+        let mut small = Workload::default();
+        small.fit(true, true);
+        assert_eq!(small, Workload::default());
+        let mut fixed = Workload { connections: 10_000, ..Workload::default() };
+        fixed.fit(false, false);
+        assert_eq!((fixed.warmup, fixed.users), (1024, 2000));
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Conn {
 
     /// Applies the time limits; whether the engine has something to do for the connection because of that.
     pub fn check_time(&mut self, now: u64) -> bool {
-        if !self.unsent().is_empty() {
+        if self.output.waiting() > 0 {
             let since = *self.waiting.stuck_since.get_or_insert(now);
             if now.saturating_sub(since) >= OUTPUT {
                 self.output.clear();
@@ -82,7 +82,7 @@ impl Conn {
             Clock::Head | Clock::Body if waited >= HEAD_OR_BODY => {
                 self.refuse(Fault::Timeout);
             }
-            Clock::Idle if waited >= IDLE && self.unsent().is_empty() => self.close(),
+            Clock::Idle if waited >= IDLE && self.output.waiting() == 0 => self.close(),
             Clock::Linger if waited >= LINGER => self.phase = Phase::Finished,
             _ => return false,
         }

@@ -15,6 +15,7 @@ use crate::reply;
 pub use input::Input;
 pub use limits::Waiting;
 use limits::{LINGER_BYTES, MAX_UNSENT};
+pub use output::Outgoing;
 use output::Output;
 
 /// What a call of [`Conn::step`] came to.
@@ -86,7 +87,7 @@ impl Conn {
 
     /// Whether so much output waits that nothing more is read or answered until some of it is sent.
     pub fn is_full(&self) -> bool {
-        self.output.unsent().len() > MAX_UNSENT
+        self.output.waiting() > MAX_UNSENT
     }
 
     /// Whether the engine may read more.
@@ -98,9 +99,28 @@ impl Conn {
         }
     }
 
-    /// What is to be sent.
+    /// Whether this is still a connection for requests: not closing, and not told that the peer will send no more.
+    pub fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Head(_) | Phase::Body { .. }) && !self.ended
+    }
+
+    /// What is to be sent, as far as it is not taken away.
     pub fn unsent(&self) -> &[u8] {
         self.output.unsent()
+    }
+
+    /// Takes away what is to be sent, for an engine that hands the kernel bytes to keep. None if there is nothing, or
+    /// what was taken before is still away.
+    pub fn take_output(&mut self) -> Option<Outgoing> {
+        self.output.take()
+    }
+
+    /// Brings it back, with as much of it sent as it says; `moved` if any was.
+    pub fn bring_back_output(&mut self, outgoing: Outgoing, moved: bool) {
+        self.output.bring_back(outgoing);
+        if moved {
+            self.waiting.output_moved();
+        }
     }
 
     /// Takes note that the first `count` bytes of it are sent.
@@ -111,12 +131,12 @@ impl Conn {
 
     /// Whether the socket can be dropped.
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Finished) && self.unsent().is_empty()
+        matches!(self.phase, Phase::Finished) && self.output.waiting() == 0
     }
 
     /// Whether the sending side is to be shut down now. True once only.
     pub fn take_shutdown(&mut self) -> bool {
-        if !self.output.unsent().is_empty() {
+        if self.output.waiting() > 0 {
             return false;
         }
         let Phase::Closing { discarded, shut } = &mut self.phase else {
@@ -230,8 +250,8 @@ impl Conn {
         Step::Answered
     }
 
-    /// Nothing that has come or will come is looked at any more.
-    fn close(&mut self) {
+    /// Closes after what is answered already: nothing that has come or will come is looked at any more.
+    pub fn close(&mut self) {
         self.input.clear();
         self.phase = Phase::Closing { discarded: 0, shut: false };
     }

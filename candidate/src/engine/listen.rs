@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::choices::NoDelay;
+use crate::choices::{ListenerCpu, NoDelay};
 use crate::tunables;
 
 /// Connections that may wait to be accepted; the kernel lowers it to its own limit.
-const BACKLOG: i32 = 16_384;
+pub const BACKLOG: i32 = 16_384;
 
-/// `count` listeners on `port` of all addresses; port 0 lets the kernel choose one.
-pub fn listeners(port: u16, count: usize) -> Result<Vec<TcpListener>, String> {
+/// Listeners on `port` of all addresses, one for the worker of each of `cores`; port 0 lets the kernel choose one.
+pub fn listeners(port: u16, cores: &[usize]) -> Result<Vec<TcpListener>, String> {
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("port {port} is taken: stop what listens there or choose another with --port")
@@ -26,8 +26,12 @@ pub fn listeners(port: u16, count: usize) -> Result<Vec<TcpListener>, String> {
     }
     let mut port = port;
     let mut all = Vec::new();
-    for _ in 0..count {
+    for core in cores {
         let socket = bound(port, true).map_err(refused)?;
+        if tunables::LISTENER_CPU == ListenerCpu::Workers {
+            // A wish only: a kernel that does not fulfil it spreads connections by their addresses.
+            let _ = socket.set_cpu_affinity(*core);
+        }
         port = port_of(&socket).map_err(refused)?;
         all.push(socket);
     }
@@ -53,7 +57,6 @@ fn listening(socket: Socket) -> io::Result<TcpListener> {
     if tunables::NO_DELAY == NoDelay::Inherited {
         socket.set_tcp_nodelay(true)?;
     }
-    socket.set_nonblocking(true)?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
 }

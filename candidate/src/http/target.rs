@@ -75,9 +75,14 @@ pub fn route_by(routing: Routing, bytes: &[u8], target: Span) -> Result<Route, F
     if !escapes_are_whole(path) {
         return Err(Fault::BadRequest);
     }
-    let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    // No route has more than five; a sixth shows that there are more.
+    let (mut segments, mut count) = ([&path[..0]; 6], 0);
+    for (place, segment) in segments.iter_mut().zip(path.split(|byte| *byte == b'/')) {
+        *place = segment;
+        count += 1;
+    }
     let span = |part| Span::within(bytes, part);
-    Ok(match segments.as_slice() {
+    Ok(match &segments[..count] {
         [b"", b"auth"] => Route::Auth,
         [b"", b"user"] => Route::User,
         [b"", b"blacklist", b"user", login] if !login.is_empty() => Route::BlockedUser { login: span(login) },

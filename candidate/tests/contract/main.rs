@@ -11,3 +11,6 @@ mod program;
 mod server;
 mod token;
 mod users;
+
+/// What the servers of these tests run with. `contract_uring` has the same tests with the other engine.
+const ENGINE: &str = "epoll";

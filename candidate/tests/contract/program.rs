@@ -23,10 +23,34 @@ fn help_version_and_check_are_data_on_stdout() {
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("--workers"));
     let version = program(data.path()).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&version.stdout).starts_with("candidate "));
-    let check = program(data.path()).arg("--check").output().unwrap();
+    let check = program(data.path()).arg("--check-data").output().unwrap();
     assert!(check.status.success() && String::from_utf8_lossy(&check.stdout).starts_with("users: 6, "));
     let wrong = program(data.path()).arg("--prot=1").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn a_health_check_finds_a_server_that_answers_and_nothing_else() {
+    let check = |port: u16| {
+        let mut check = Command::new(env!("CARGO_BIN_EXE_candidate"));
+        check.args(["--check", "--port", &port.to_string()]).output().unwrap()
+    };
+    let server = Server::start();
+    assert_eq!(check(server.address.port()).status.code(), Some(0));
+    drop(server);
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let stranger = thread::spawn(move || {
+        let (mut socket, _) = other.accept().unwrap();
+        socket.write_all(b"220 mail\r\n").unwrap();
+    });
+    let found = check(port);
+    stranger.join().unwrap();
+    assert_eq!(found.status.code(), Some(1));
+    assert!(says(&found).contains(&format!("port {port}")), "{}", says(&found));
+    let nobody = check(port);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(says(&nobody).contains("no server answers"), "{}", says(&nobody));
 }
 
 #[test]

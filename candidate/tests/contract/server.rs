@@ -1,10 +1,16 @@
-//! A server of its own for a test, on the contract's fixture, stopped when the test ends.
+//! A server of its own for a test, on the contract's fixture, stopped when the test ends. The root of the tests says which
+//! engine it has.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::Once;
+use std::thread;
+
+use candidate::choices::EngineChoice;
+use candidate::engine::{Wish, choose};
 
 use tempfile::TempDir;
 
@@ -43,17 +49,43 @@ pub fn fixture() -> TempDir {
     directory
 }
 
-/// The program, not yet started.
+/// The program, not yet started, with the engine of these tests.
 pub fn program(data: &Path) -> Command {
+    program_with(usable(crate::ENGINE), data)
+}
+
+/// The program, not yet started, with an engine.
+pub fn program_with(engine: &str, data: &Path) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_candidate"));
-    program.arg("--data").arg(data);
+    program.arg("--engine").arg(engine).arg("--data").arg(data);
     program
+}
+
+/// The engine of that name if this kernel lets us have it. If not, says so where everybody sees it, and gives the other.
+pub fn usable(engine: &'static str) -> &'static str {
+    static SAID: Once = Once::new();
+    let refused = match engine {
+        // In a thread of its own: clearing the ring away may interrupt a system call of the thread that opened it.
+        "uring" => thread::spawn(|| choose(Wish::Only(EngineChoice::Uring), EngineChoice::Uring).err()).join().unwrap(),
+        _ => None,
+    };
+    let Some(why) = refused else {
+        return engine;
+    };
+    // Not by `eprintln`, which the test harness keeps to itself while tests pass.
+    SAID.call_once(|| drop(writeln!(std::io::stderr(), "NOT TESTED with io_uring, only with epoll: {why}")));
+    "epoll"
 }
 
 /// A running server.
 pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
+    /// What it said before it served.
+    #[allow(dead_code, reason = "for the tests in `engines`")]
+    pub said: String,
+    /// What it says after that; nobody needs to read it.
+    _saying: BufReader<ChildStderr>,
     child: Child,
     _data: TempDir,
 }
@@ -68,11 +100,17 @@ impl Server {
     /// Starts `program`, which must have port 0, and waits until it serves.
     pub fn spawn(program: &mut Command, data: TempDir) -> Self {
         let mut child = program.stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.split_once(" on 0.0.0.0:").and_then(|(_, rest)| rest.split(',').next()?.parse().ok());
-        let port: u16 = port.unwrap_or_else(|| panic!("no port in {line:?}"));
-        Self { address: (Ipv4Addr::LOCALHOST, port).into(), child, _data: data }
+        let mut saying = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let port = loop {
+            let mut line = String::new();
+            assert!(saying.read_line(&mut line).unwrap() > 0, "no port in {said:?}");
+            if let Some((_, rest)) = line.split_once(" on 0.0.0.0:") {
+                break rest.split(',').next().unwrap().parse::<u16>().unwrap();
+            }
+            said += &line;
+        };
+        Self { address: (Ipv4Addr::LOCALHOST, port).into(), said, _saying: saying, child, _data: data }
     }
 
     /// Its process.
@@ -83,6 +121,12 @@ impl Server {
     /// Whether it still runs.
     pub fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits until it has ended by itself.
+    #[allow(dead_code, reason = "for the tests in `engines`")]
+    pub fn ends(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 }
 

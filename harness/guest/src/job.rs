@@ -10,6 +10,10 @@ pub enum Task {
     SelfTest,
     /// Run the server and the load generator against each other.
     Measure,
+    /// Play cases of the contract against servers started for them.
+    Cases,
+    /// The same, over a network with distance.
+    DistantCases,
 }
 
 /// A file to create before anything runs. Borrowed: in the machine every byte copied costs host time.
@@ -62,6 +66,8 @@ impl Job<'_> {
         let task = match rest.take(1)? {
             [0] => Task::SelfTest,
             [1] => Task::Measure,
+            [2] => Task::Cases,
+            [3] => Task::DistantCases,
             other => {
                 return Err(format!("the job's task is {}, which this vm-init does not know", other[0]));
             }

@@ -18,6 +18,10 @@ pub const SERVER_PATH: &str = "/candidate";
 pub const LOADGEN_PATH: &str = "/job/loadgen";
 /// Where the plan is put; readable by the load generator only.
 pub const PLAN_PATH: &str = "/job/plan";
+/// Where the numbers of the cases to play are put, as the load generator's filter takes them.
+pub const CASES_PATH: &str = "/job/cases";
+/// Where the kernel's module for a network with distance is put.
+pub const NETEM_PATH: &str = "/job/sch_netem.ko";
 /// The folder of the server's data.
 pub const DATA_DIR: &str = "/storage/data";
 

@@ -1,6 +1,9 @@
 //! PID 1 of the emulated machine. Sets the machine up, stops it so that a snapshot can be taken, and in every machine
-//! restored from that snapshot takes one job, does it, answers, and ends.
+//! restored from that snapshot takes one job, does it, answers, and ends. Started as any other process it confines itself
+//! and becomes the server.
 
+mod cases;
+mod distance;
 mod machine;
 mod ports;
 mod run;
@@ -14,6 +17,10 @@ use vm_init::answer::{self, section};
 use vm_init::job::{Job, Task};
 
 fn main() {
+    if std::process::id() != 1 {
+        eprintln!("cannot become the server: {}", cases::become_server());
+        std::process::exit(127);
+    }
     let sections = work().unwrap_or_else(|e| section(answer::FAULT, e.to_string().as_bytes()));
     if let Ok(ports) = Ports::open() {
         ports.send(&sections);
@@ -31,6 +38,8 @@ fn work() -> io::Result<Vec<u8>> {
     match task {
         Task::SelfTest => selftest::run().map(|()| Vec::new()),
         Task::Measure => run::measure(gate),
+        Task::Cases => cases::play(false),
+        Task::DistantCases => cases::play(true),
     }
 }
 
@@ -48,7 +57,7 @@ fn take_job() -> io::Result<(Task, bool)> {
     for file in &job.files {
         machine::create(file.path, file.mode, file.contents)?;
     }
-    if job.task == Task::Measure {
+    if job.task != Task::SelfTest {
         // The load generator's own files are for root's eyes.
         std::fs::set_permissions("/job", std::fs::Permissions::from_mode(0o700))?;
     }

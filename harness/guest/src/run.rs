@@ -151,7 +151,7 @@ fn guest_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Runs the load generator: how it ended, and the sections with what it said.
+/// Drives the plan: how the load generator ended, and the sections with what it said.
 fn load(server: u32, gate: bool, children: &ChildSignal) -> io::Result<(String, Vec<u8>)> {
     let id = server.to_string();
     let mut command = Command::new(LOADGEN_PATH);
@@ -160,11 +160,16 @@ fn load(server: u32, gate: bool, children: &ChildSignal) -> io::Result<(String, 
     if gate {
         command.args(["--gate", &id]);
     }
+    output_of(command, LOAD_LIMIT, children)
+}
+
+/// Runs the load generator with these arguments: how it ended, and the sections with what it said.
+pub fn output_of(mut command: Command, limit: Duration, children: &ChildSignal) -> io::Result<(String, Vec<u8>)> {
     command.env_clear().stdin(Stdio::null()).stdout(File::create(REPORT)?).stderr(File::create(ERRORS)?);
     // SAFETY: runs in the child between fork and exec and only makes system calls.
     unsafe { command.pre_exec(machine::become_program) };
     let ended = match command.spawn() {
-        Ok(mut load) => wait_for(&mut load, children)?,
+        Ok(mut load) => wait_for(&mut load, limit, children)?,
         Err(e) => format!("unstartable {e}"),
     };
     let mut sections = section(answer::LOAD_REPORT, &fs::read(REPORT)?);
@@ -172,8 +177,8 @@ fn load(server: u32, gate: bool, children: &ChildSignal) -> io::Result<(String, 
     Ok((ended, sections))
 }
 
-fn wait_for(load: &mut Child, children: &ChildSignal) -> io::Result<String> {
-    let end = guest_time() + LOAD_LIMIT;
+fn wait_for(load: &mut Child, limit: Duration, children: &ChildSignal) -> io::Result<String> {
+    let end = guest_time() + limit;
     loop {
         if let Some(status) = load.try_wait()? {
             return Ok(ended_how(status));
@@ -197,10 +202,10 @@ fn ended_how(status: std::process::ExitStatus) -> String {
 }
 
 /// The signal that a child has ended, blocked so that it can be waited for.
-struct ChildSignal(libc::sigset_t);
+pub struct ChildSignal(libc::sigset_t);
 
 impl ChildSignal {
-    fn block() -> io::Result<ChildSignal> {
+    pub fn block() -> io::Result<ChildSignal> {
         // SAFETY: plain data filled by the calls that own it. Stopping and continuing a child (the gate does both, for
         // every wave) must not signal us: that would be work on the server's CPU that no request asked for.
         unsafe {

@@ -128,7 +128,7 @@ pub struct Limits {
     /// Time from start to listening.
     #[serde(deserialize_with = "units::duration")]
     pub start: Duration,
-    /// Time for all cases of the contract.
+    /// Time for all cases of the contract, those in the emulated machine included.
     #[serde(deserialize_with = "units::duration")]
     pub validate: Duration,
     /// Time of one sample.
@@ -149,7 +149,7 @@ impl Default for Limits {
         Limits {
             build: Duration::from_secs(300),
             start: Duration::from_secs(10),
-            validate: Duration::from_secs(60),
+            validate: Duration::from_secs(120),
             measure: Duration::from_secs(120),
             log: 1 << 20,
             memory: 2 << 30,
@@ -363,7 +363,7 @@ impl Runs {
 }
 
 /// serde names an unknown key and the known ones; add the one that was likely meant.
-fn explain(message: &str) -> String {
+pub fn explain(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     match quoted.next() {

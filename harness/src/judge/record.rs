@@ -68,6 +68,9 @@ pub struct Record {
     pub screen: Vec<Pair>,
     /// Pairs on fresh seeds.
     pub confirm: Vec<Pair>,
+    /// What validation could not try, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
     /// Phases in order with their seconds.
     pub phases: Vec<PhaseTime>,
     /// Clock of the phase under way: seconds since the run began.
@@ -88,6 +91,7 @@ impl Record {
             outcome: Outcome::Interrupted { phase: Phase::Screen },
             screen: Vec::new(),
             confirm: Vec::new(),
+            unchecked: None,
             phases: Vec::new(),
             since: 0.0,
         }

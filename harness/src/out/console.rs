@@ -28,7 +28,8 @@ impl Console {
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(
-            ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+            // `wide_msg` is cut where the terminal ends; a line that wraps could not be taken away again.
+            ProgressStyle::with_template("{spinner} {elapsed:>3} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         if terminal {
@@ -71,7 +72,8 @@ impl Console {
     fn left(&self) -> String {
         let mut parts = Vec::new();
         if let Some(limit) = self.budget.attempts {
-            parts.push(format!("{} attempts left", limit.saturating_sub(self.progress.attempts)));
+            let left = limit.saturating_sub(self.progress.attempts);
+            parts.push(format!("{left} attempt{} left", if left == 1 { "" } else { "s" }));
         }
         if let Some(limit) = self.budget.plateau {
             parts.push(format!("plateau {}/{limit}", self.progress.since_promotion));
@@ -97,11 +99,7 @@ impl Watch for Console {
         if self.terminal {
             let best = if self.progress.promoted == 0 { "none yet".to_owned() } else { gain(self.progress.gain) };
             self.bar.reset_elapsed();
-            self.bar.set_message(format!(
-                "#{number} {phase} | best {best} | {} | {}",
-                self.left(),
-                clip(&self.hypothesis, 60)
-            ));
+            self.bar.set_message(format!("#{number} {phase} | best {best} | {} | {}", self.left(), self.hypothesis));
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod console;
 pub mod format;
 pub mod log;
+pub mod measured;
 pub mod replayed;
 pub mod show;
 pub mod summary;

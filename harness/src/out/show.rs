@@ -21,9 +21,17 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
     if let Some(binary) = &record.binary {
         let _ = writeln!(out, "  binary      sha256 {binary}");
     }
-    if let Some(passed) = checks.and_then(|checks| checks.get("passed")) {
-        let failed = checks.and_then(|checks| checks.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
-        let _ = writeln!(out, "  checks      {passed} cases passed, {failed} failed");
+    for (title, stage) in [
+        ("checks", checks),
+        ("  distance", checks.and_then(|checks| checks.get("distance"))),
+        ("  clocks", checks.and_then(|checks| checks.get("clocks"))),
+    ] {
+        let Some(passed) = stage.and_then(|stage| stage.get("passed")) else { continue };
+        let failed = stage.and_then(|stage| stage.get("failed")?.as_array().map(Vec::len)).unwrap_or(0);
+        let _ = writeln!(out, "  {title:<10}  {passed} cases passed, {failed} failed");
+    }
+    if let Some(unchecked) = &record.unchecked {
+        let _ = writeln!(out, "  UNCHECKED   {unchecked}");
     }
     let phases: Vec<String> =
         record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();
@@ -83,4 +91,30 @@ fn samples(title: &str, pairs: &[Pair]) -> String {
         );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::record::Changed;
+    use serde_json::json;
+
+    #[test]
+    fn each_stage_of_validation_has_its_line_and_what_was_not_tried_is_said() {
+        let mut record = Record::opened(7, "parent", "it pays", Changed::Patch { name: "a.patch".into() });
+        record.unchecked = Some("clocks were not tried".into());
+        let stage = |passed: u32, failed: serde_json::Value| json!({ "passed": passed, "failed": failed });
+        let mut checks = stage(551, json!([]));
+        checks["distance"] = stage(22, json!([{ "number": 210 }]));
+        let shown = text(&record, "", Some(&checks), &[]);
+        let lines: Vec<&str> = shown.lines().filter(|line| line.contains("passed") || line.contains("tried")).collect();
+        assert_eq!(
+            lines,
+            [
+                "  checks      551 cases passed, 0 failed",
+                "    distance  22 cases passed, 1 failed",
+                "  UNCHECKED   clocks were not tried"
+            ]
+        );
+    }
 }

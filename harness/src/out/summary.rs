@@ -30,10 +30,21 @@ pub struct Summary {
     pub promoted: Vec<Promoted>,
     /// Provable gains below the threshold that are not in the champion.
     pub below_threshold: Vec<Promoted>,
+    /// Attempts that could not be tried in full, and what the last of them went without.
+    pub unchecked: Option<Unchecked>,
     /// Champion against baseline on held-out seeds.
     pub held: Option<Held>,
     /// Median seconds of the attempts that reached a verdict.
     pub median_seconds: Option<f64>,
+}
+
+/// What validation left out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unchecked {
+    /// In how many attempts.
+    pub attempts: usize,
+    /// What, and why.
+    pub what: String,
 }
 
 /// A row of the summary.
@@ -90,6 +101,7 @@ impl Summary {
             meter: frame.meter,
             promoted: rows(|outcome| matches!(outcome, Outcome::Promoted { .. })),
             below_threshold: rows(|outcome| matches!(outcome, Outcome::Banked { .. })),
+            unchecked: unchecked(records),
             held,
             median_seconds: seconds.get(seconds.len() / 2).copied(),
         }
@@ -110,6 +122,9 @@ impl Summary {
             let _ = writeln!(out, "  an attempt {} (median, change to verdict)", duration(seconds));
         }
         let _ = writeln!(out, "  meter      {}", self.meter);
+        if let Some(Unchecked { attempts, what }) = &self.unchecked {
+            let _ = writeln!(out, "  UNCHECKED  in {attempts} attempts {what}");
+        }
         for (title, rows) in
             [("promoted", &self.promoted), ("below the threshold, not promoted", &self.below_threshold)]
         {
@@ -151,6 +166,12 @@ impl Summary {
         }
         out
     }
+}
+
+fn unchecked(records: &[Record]) -> Option<Unchecked> {
+    let all: Vec<&String> = records.iter().filter_map(|record| record.unchecked.as_ref()).collect();
+    let what = all.last()?.lines().next().unwrap_or_default().to_owned();
+    Some(Unchecked { attempts: all.len(), what })
 }
 
 fn row(record: &Record) -> Option<Promoted> {

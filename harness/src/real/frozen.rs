@@ -1,4 +1,5 @@
-//! What must not change under a run: the source of the judge, the run definitions, the lock file, the toolchain.
+//! What must not change under a run: the source of the judge, the run definitions, the manifest, the lock file. (The
+//! compiler is part of the fingerprint.)
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
+use super::measure::tree_hash::tree_hash;
 use crate::data::durable::hex;
 
 /// Files and folders of the checkout that judge.
@@ -24,7 +26,7 @@ impl Frozen {
     /// # Errors
     /// Names the file that cannot be read.
     pub fn take(root: &Path) -> Result<Self> {
-        Ok(Frozen { root: root.to_owned(), hash: hash(root)? })
+        Ok(Frozen { root: root.to_owned(), hash: tree_hash(root, &JUDGE)? })
     }
 
     /// Is it still what it was?
@@ -32,7 +34,7 @@ impl Frozen {
     /// # Errors
     /// When it is not: the run stops here, everything recorded stays.
     pub fn check(&self) -> Result<()> {
-        if hash(&self.root)? != self.hash {
+        if tree_hash(&self.root, &JUDGE)? != self.hash {
             bail!(
                 "the judge changed under the run (one of {}): numbers from before and after would not be comparable. Put it back and start again to go on, or start a new run with --fresh",
                 JUDGE.join(", ")
@@ -40,35 +42,6 @@ impl Frozen {
         }
         Ok(())
     }
-}
-
-fn hash(root: &Path) -> Result<String> {
-    let mut files = Vec::new();
-    for name in JUDGE {
-        list(&root.join(name), &mut files)?;
-    }
-    files.sort();
-    let mut all = Sha256::new();
-    for path in files {
-        let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-        all.update(path.as_os_str().as_encoded_bytes());
-        all.update(Sha256::digest(&bytes));
-    }
-    Ok(hex(&all.finalize()))
-}
-
-fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    if path.is_dir() {
-        for entry in fs::read_dir(path).with_context(|| format!("reading {}", path.display()))? {
-            let entry = entry?.path();
-            if entry.file_name().is_none_or(|name| name != "target") {
-                list(&entry, files)?;
-            }
-        }
-    } else if path.is_file() {
-        files.push(path.to_owned());
-    }
-    Ok(())
 }
 
 /// SHA-256 of the program that is running: the copy that judges is the one in memory, whatever becomes of its file.

@@ -12,9 +12,11 @@ use super::build::{Binary as Built, Build, Builder};
 use super::frozen::Frozen;
 use super::measure::pairs::{Bench, Server, without_profiles};
 use super::measure::samples::Samples;
+use super::measure::vm::VmMeter;
 use super::measure::{Fault, Meter};
 use super::place::Place;
-use super::{story, validate};
+use super::story;
+use super::validate::Validator;
 use crate::data::attempts::{Attempts, Part, Profiles};
 use crate::data::definition::Run;
 use crate::data::history::{self, Event, RunView};
@@ -22,18 +24,17 @@ use crate::data::knowledge::Knowledge;
 use crate::data::ledger::Ledger;
 use crate::judge::budget::Progress;
 use crate::judge::decide::Rule;
-use crate::judge::fence::{Change, Fence, Kind};
+use crate::judge::hypothesis;
 use crate::judge::outcome::{Outcome, Phase};
 use crate::judge::profile::{FunctionShift, shifts};
 use crate::judge::record::{EndReason, Held, Record};
 use crate::judge::sample::{Counted, Pair};
 use crate::judge::schedule::Schedule;
 use crate::judge::statistics::{Noise, bears_out, estimate};
-use crate::judge::{hypothesis, manifest};
 use crate::lab::{Attempt, Binary, Lab, Phased, Stage, Stop};
-use crate::os::git::{CommitId, Mode, Repo, Worktree};
+use crate::os::git::{CommitId, Repo, Worktree};
 use crate::os::signals;
-use crate::propose::{Context, Edit, Proposal};
+use crate::propose::{Context, Proposal};
 
 /// Seeds of the comparison that ends a run.
 const HELD_OUT_SEEDS: usize = 3;
@@ -53,6 +54,8 @@ pub struct RealLab {
     pub(super) knowledge: Knowledge,
     pub(super) builder: Builder,
     pub(super) meter: Box<dyn Meter>,
+    /// The emulated machine for the cases that need it, whatever counts; or why there is none.
+    pub(super) machine: Result<VmMeter, String>,
     /// Meter and toolchain: all that a count depends on beside commit and seed.
     pub(super) fingerprint: String,
     pub(super) workload: Workload,
@@ -74,38 +77,9 @@ pub struct RealLab {
 }
 
 impl RealLab {
-    fn view(&self) -> Result<RunView<'_>> {
+    pub(super) fn view(&self) -> Result<RunView<'_>> {
         history::run(self.ledger.contents().events(), &self.name)
             .with_context(|| format!("the ledger has no start of run {}", self.name))
-    }
-
-    fn apply(&self, edit: &Edit) -> Result<(), String> {
-        let applied = match edit {
-            Edit::Write { path, contents } => self.worktree.write(&path.to_string_lossy(), contents.as_bytes()),
-            Edit::Diff(text) => self.worktree.apply(&self.champion, text),
-        };
-        applied.map_err(|error| format!("the change cannot be applied to the champion: {error}"))
-    }
-
-    /// Within the fence, or why not.
-    fn fence(&self) -> Result<Result<(), String>> {
-        let changes = self.worktree.changes(&self.champion)?;
-        let bytes = changes.iter().map(|change| change.size as usize).sum();
-        let listed: Vec<Change> =
-            changes.iter().map(|change| Change { path: change.path.clone(), kind: kind(change.mode) }).collect();
-        let folder = self.run.candidate.path.to_string_lossy().into_owned();
-        if let Err(refusal) = Fence::around(&folder).check(&listed, bytes) {
-            return Ok(Err(refusal.to_string()));
-        }
-        let path = format!("{folder}/Cargo.toml");
-        if listed.iter().any(|change| change.path == path) {
-            let before = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
-            let after = std::fs::read(self.worktree.path().join(&path))
-                .with_context(|| format!("reading {path} in the worktree"))?;
-            let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(&after));
-            return Ok(manifest::check(&before, &after).map_err(|refusal| refusal.to_string()));
-        }
-        Ok(Ok(()))
     }
 
     /// The same binary was judged before: there is nothing new to learn.
@@ -132,12 +106,17 @@ impl RealLab {
         self.champion_built.as_ref().map(server).ok_or_else(|| anyhow!("the champion is not built yet"))
     }
 
+    pub(super) fn validator(&self) -> Validator<'_> {
+        let machine = self.machine.as_ref().map_err(String::as_str);
+        Validator { limits: &self.run.limits, machine, stop: &self.stop }
+    }
+
     fn bench(&self) -> Bench<'_> {
         Bench { meter: &*self.meter, workload: &self.workload, samples: Some(&self.samples), stop: &self.stop }
     }
 
     /// Build what the worktree holds; the inner error is the candidate's.
-    fn compile(&self, log: &Path) -> Phased<Result<Built, String>> {
+    pub(super) fn compile(&self, log: &Path) -> Phased<Result<Built, String>> {
         let build = self.builder.build(self.worktree.path(), &self.run.candidate.package, log, &self.stop);
         match build.map_err(anyhow::Error::from)? {
             Build::Built(built) => Ok(Ok(built)),
@@ -147,46 +126,6 @@ impl RealLab {
             }
             Build::Interrupted => Err(Stop::Ended(Outcome::Interrupted { phase: Phase::Build })),
         }
-    }
-
-    /// Build a commit that was sound before; a failure now is the harness's own.
-    fn build_known(&mut self, commit: &CommitId, what: &str) -> Phased<Built> {
-        self.worktree.restore(commit).map_err(anyhow::Error::from)?;
-        (self.say)(&format!("building the {what} ({})", commit.short()));
-        let log = self.place.work.join(format!("{what}.log"));
-        self.compile(&log)?.map_err(|reason| {
-            Stop::Own(anyhow!(
-                "the {what} {} does not build: {reason}. The whole log is {}",
-                commit.short(),
-                log.display()
-            ))
-        })
-    }
-
-    /// Move the branch to the attempt's change with its story, and say so in the ledger.
-    fn move_branch(&mut self, record: &Record) -> Result<()> {
-        let commit = record.commit.as_deref().context("a promoted attempt has a commit")?;
-        let attempted = self.repo.resolve(commit)?;
-        // A crash may have come between moving the branch and saying so: then the branch is there already.
-        let moved = self.repo.search_branch(&self.name)?.filter(|tip| *tip != self.champion);
-        let promoted = match moved {
-            Some(tip) if self.repo.changed_paths(&attempted, &tip)?.is_empty() => tip,
-            _ => {
-                self.worktree.restore(&attempted)?;
-                let head = self.ledger.contents().head();
-                let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
-                self.worktree.commit(&self.champion, &message)?
-            }
-        };
-        self.repo.advance_search_branch(&self.name, &promoted)?;
-        self.ledger.append(Event::Promoted {
-            attempt: record.attempt,
-            run: self.name.clone(),
-            commit: promoted.as_str().to_owned(),
-            branch: self.branch.clone(),
-        })?;
-        self.champion = promoted;
-        Ok(())
     }
 
     fn note_profiles(&mut self, attempt: u32, counted: &[(Counted, Counted)]) -> Result<()> {
@@ -203,59 +142,7 @@ impl RealLab {
 
 impl Lab for RealLab {
     fn recover(&mut self) -> Result<Vec<String>> {
-        let mut notes = Vec::new();
-        let (open, unmoved) = {
-            let view = self.view()?;
-            let open: Vec<Record> = view
-                .open
-                .iter()
-                .map(|intent| Record::opened(intent.attempt, intent.parent, intent.hypothesis, intent.changed.clone()))
-                .collect();
-            (open, view.unmoved.iter().map(|record| (*record).clone()).collect::<Vec<_>>())
-        };
-        for mut record in open {
-            record.commit = self.repo.attempt(u64::from(record.attempt))?.map(|commit| commit.as_str().to_owned());
-            notes.push(format!(
-                "attempt {} was under way when the last process ended: recorded as interrupted",
-                record.attempt
-            ));
-            self.record(&record)?;
-        }
-        for record in unmoved {
-            notes.push(format!(
-                "attempt {} was promoted when the last process ended: its branch is moved now",
-                record.attempt
-            ));
-            self.move_branch(&record)?;
-        }
-        let written =
-            self.knowledge.complete(self.view()?.records.iter().map(|record| (self.name.as_str(), *record)))?;
-        if written > 0 {
-            notes.push(format!("{written} missing lessons written from the ledger"));
-        }
-        let champion = self.champion.clone();
-        let what = if champion == self.baseline { "baseline" } else { "champion" };
-        let built = match self.build_known(&champion, what) {
-            Ok(built) => built,
-            Err(Stop::Ended(_)) => return Ok(notes), // asked to stop: the loop sees it next
-            Err(Stop::Own(error)) => return Err(error),
-        };
-        if self.view()?.records.is_empty() {
-            (self.say)("validating the baseline");
-            match validate::validate(&built.path, &self.run.limits, &self.stop).1 {
-                Ok(()) => {}
-                Err(Stop::Ended(Outcome::Interrupted { .. })) => return Ok(notes),
-                Err(Stop::Ended(outcome)) => {
-                    return Err(anyhow!(
-                        "the baseline itself is not valid, so nothing can be compared with it: {}",
-                        outcome.reason()
-                    ));
-                }
-                Err(Stop::Own(error)) => return Err(error),
-            }
-        }
-        self.champion_built = Some(built);
-        Ok(notes)
+        self.finish_what_was_left()
     }
 
     fn context(&mut self) -> Result<Context> {
@@ -323,13 +210,13 @@ impl Lab for RealLab {
         Ok(binary)
     }
 
-    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<()> {
+    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
         let built = self.challenger_built.as_ref().context("validation comes after the build")?;
-        let (report, verdict) = validate::validate(&built.path, &self.run.limits, &self.stop);
-        if let Some(report) = report {
-            self.attempts.keep(attempt.number, Part::Validate, &report)?;
+        let (report, verdict) = self.validator().validate(&built.path, u64::from(attempt.number));
+        if let Some(report) = &report {
+            self.attempts.keep(attempt.number, Part::Validate, report)?;
         }
-        verdict
+        verdict.map(|()| report.and_then(|report| report.unchecked))
     }
 
     fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {
@@ -454,17 +341,6 @@ impl Lab for RealLab {
 
 fn server(built: &Built) -> Server<'_> {
     Server { path: &built.path, sha256: &built.sha256 }
-}
-
-fn kind(mode: Mode) -> Kind {
-    match mode {
-        Mode::Regular => Kind::File,
-        Mode::Executable => Kind::Executable,
-        // A pipe or a device is no more welcome than a link.
-        Mode::Symlink | Mode::Special => Kind::Symlink,
-        Mode::Submodule => Kind::Submodule,
-        Mode::Deleted => Kind::Deleted,
-    }
 }
 
 fn stop_of(fault: Fault, phase: Phase) -> Stop {

@@ -13,6 +13,7 @@ use super::build::Builder;
 use super::frozen::{Frozen, own_hash};
 use super::lab::RealLab;
 use super::measure::samples::Samples;
+use super::measure::vm::VmMeter;
 use super::measure::{self, Meter};
 use super::place::Place;
 use crate::data::attempts::Attempts;
@@ -126,6 +127,7 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
     say("fetching the crates of Cargo.lock");
     builder.fetch(repo.root(), &place.work.join("fetch.log"), &stop)?;
     let (meter, fingerprint) = meter(&place, run, &builder, &mut say)?;
+    let machine = VmMeter::prepare(&place.root, &place.cache, &mut say).map_err(|error| format!("{error:#}"));
     let rule = run.rule(!meter.is_exact());
 
     let earlier = history::run(ledger.contents().events(), name)
@@ -192,6 +194,7 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
         ledger,
         builder,
         meter,
+        machine,
         fingerprint,
         workload,
         stop,

@@ -1,13 +1,14 @@
 //! Candidates as processes: started on a data folder and a free loopback port, alone in a tree that is ended whole.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use loadgen::cases::{RunningServer, StartServer};
+use loadgen::port;
 
 use crate::data::definition::Limits;
 use crate::os::process::{self, Running, Spawn};
@@ -26,6 +27,8 @@ pub struct Servers {
     pub until: Option<Instant>,
     /// Set when the person wants to stop: waiting ends.
     pub stop: Arc<AtomicBool>,
+    /// Why no further server is started: one did not listen in time, so every other would use up the same time.
+    pub silent: OnceLock<String>,
 }
 
 struct Started {
@@ -38,7 +41,23 @@ impl StartServer for Servers {
         if self.until.is_some_and(|until| Instant::now() > until) {
             bail!("not started: the time of limits.validate, {:?}, is over", self.limits.validate);
         }
-        let port = free_port()?;
+        if let Some(why) = self.silent.get() {
+            bail!("{why}");
+        }
+        let mut tries = 1;
+        loop {
+            let port = port::free()?;
+            match self.start_on(port, data_dir) {
+                // Somebody was quicker than the candidate.
+                Err(_) if tries < port::TRIES && port::taken(port) => tries += 1,
+                started => return Ok(Box::new(started?)),
+            }
+        }
+    }
+}
+
+impl Servers {
+    fn start_on(&self, port: u16, data_dir: &Path) -> Result<Started> {
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let log = data_dir.join("server.log");
         let limits = process::Limits {
@@ -55,7 +74,8 @@ impl StartServer for Servers {
             .grace(Duration::ZERO)
             .start()?;
         let began = Instant::now();
-        while TcpStream::connect_timeout(&addr, Duration::from_secs(1)).is_err() {
+        let own = |running: &Running| running.tree().into_iter().map(|process| process.pid.unsigned_abs());
+        while !(port::listened(port) && port::listens(port, own(&running))) {
             let said =
                 || std::fs::read_to_string(&log).unwrap_or_default().lines().take(5).collect::<Vec<_>>().join(" / ");
             if !running.alive() {
@@ -63,14 +83,15 @@ impl StartServer for Servers {
                 bail!("the candidate ended before it listened ({ended:?}); it said: {}", said());
             }
             if began.elapsed() > self.limits.start {
-                bail!("the candidate did not listen within {:?}; it said: {}", self.limits.start, said());
+                let why = format!("the candidate did not listen within {:?}; it said: {}", self.limits.start, said());
+                bail!("{}", self.silent.get_or_init(|| why));
             }
             if signals::stopped(&self.stop) {
                 bail!("interrupted");
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(Box::new(Started { running, addr }))
+        Ok(Started { running, addr })
     }
 }
 
@@ -87,9 +108,4 @@ impl RunningServer for Started {
     fn alive(&mut self) -> bool {
         self.running.broken_limit().is_none() && self.running.alive()
     }
-}
-
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a free port on loopback")?;
-    Ok(listener.local_addr()?.port())
 }

@@ -171,8 +171,9 @@ impl Lab for SimLab<'_> {
         }
     }
 
-    fn validate(&mut self, _attempt: &Attempt, _binary: &Binary) -> Phased<()> {
-        Ok(self.step()?)
+    fn validate(&mut self, _attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
+        self.step()?;
+        Ok(None)
     }
 
     fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {

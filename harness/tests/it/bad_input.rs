@@ -145,6 +145,42 @@ fn a_command_that_does_not_exist_or_lacks_an_argument_is_refused() {
 }
 
 #[test]
+fn measure_refuses_a_binary_that_is_missing_or_that_the_machine_could_not_run() {
+    let checkout = Checkout::with_runs(RUNS);
+    let measure = |binary: &str| checkout.untouched(&["measure", "--binary", binary]);
+    measure("peer").refused(2, &["peer", "NAME=PATH"]);
+    measure("peer=no/such/file").refused(2, &["no/such/file", "is it built?"]);
+    measure("peer=runs.toml").refused(2, &["runs.toml", "no 64-bit ELF program"]);
+    let dynamic = env!("CARGO_BIN_EXE_harness");
+    measure(&format!("peer={dynamic}")).refused(2, &[dynamic, "linked dynamically", "target-feature=+crt-static"]);
+    checkout.untouched(&["measure", "HEAD", "HEAD"]).refused(2, &["two servers are called HEAD"]);
+    checkout.untouched(&["measure", "no-such-branch"]).refused(2, &["`no-such-branch`"]);
+}
+
+#[test]
+fn measure_refuses_a_workload_that_cannot_be() {
+    let checkout = Checkout::with_runs(RUNS);
+    let measure = |args: &[&str]| checkout.untouched(&[&["measure"], args].concat());
+    measure(&["--workload", "conections=8"]).refused(2, &["conections=8", "did you mean `connections`?"]);
+    measure(&["--workload", "connections=many"]).refused(2, &["connections=many", "expected u32"]);
+    measure(&["--workload", "none.json"]).refused(2, &["none.json", "neither KEY=VALUE nor a file"]);
+    measure(&["--depth", "3"]).refused(2, &["depth 3", "requests is 5120", "multiple of 192"]);
+    measure(&["--seeds", "0"]).refused(2, &["--seeds"]);
+}
+
+#[test]
+fn measure_refuses_a_constant_request_without_an_answer_that_can_be_held_against_a_server() {
+    let checkout = Checkout::with_runs(RUNS);
+    checkout.write("request", "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    checkout.write("answer", "HTTP/1.1 200 OK\n\n");
+    let measure = |args: &[&str]| checkout.untouched(&[&["measure", "--request"], args].concat());
+    measure(&["request"]).refused(2, &["--answer"]);
+    measure(&["request", "--answer", "none"]).refused(2, &["none", "cannot be read"]);
+    measure(&["request", "--answer", "answer"]).refused(2, &["answer of HEAD", "lines must end in CR LF"]);
+    measure(&["request", "--answer", "peer=answer"]).refused(2, &["no server is called peer", "HEAD"]);
+}
+
+#[test]
 fn replay_of_what_does_not_exist_says_what_there_is() {
     let checkout = Checkout::with_runs(RUNS);
     checkout.untouched(&["replay", "no-such-branch"]).refused(2, &["`no-such-branch`", "git log", "harness log"]);

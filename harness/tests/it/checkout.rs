@@ -1,7 +1,7 @@
 //! A repository of a test's own, and the harness run in it as a person would. What it is asked is in the other modules.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -55,6 +55,20 @@ impl Checkout {
         made.write("runs.toml", runs);
         made.write("candidate/src/main.rs", "fn main() {}\n");
         made.commit("Begin");
+        made
+    }
+
+    /// The last commit of the repository at `root`, on a branch `main`. What takes long to fetch and boot is taken from
+    /// `cache`, or left there for the next; builds and samples are this clone's own.
+    pub fn clone_of(root: &Path, cache: &Path) -> Self {
+        let made = Checkout::empty();
+        let root = root.to_str().expect("the repository's path is text");
+        made.git(&["clone", "--quiet", root, "."]);
+        made.git(&["checkout", "--quiet", "-B", "main"]);
+        let shared = cache.join("vm");
+        fs::create_dir_all(&shared).unwrap();
+        fs::create_dir(&made.cache).unwrap();
+        std::os::unix::fs::symlink(fs::canonicalize(shared).unwrap(), made.cache.join("vm")).unwrap();
         made
     }
 
@@ -121,6 +135,18 @@ impl Checkout {
     /// Run the harness in the root.
     pub fn harness(&self, args: &[&str]) -> Ran {
         self.command(args).output().unwrap().into()
+    }
+
+    /// Processes that work in this checkout or its cache.
+    pub fn processes(&self) -> Vec<String> {
+        let folder = fs::canonicalize(self.folder.path()).unwrap();
+        let here = |process: &PathBuf| {
+            let command = fs::read(process.join("cmdline")).unwrap_or_default();
+            fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&folder))
+                || String::from_utf8_lossy(&command).contains(&*folder.to_string_lossy())
+        };
+        let all = fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+        all.filter(here).map(|process| process.display().to_string()).collect()
     }
 
     /// Run the harness, and hold it to leaving the repository as it was.

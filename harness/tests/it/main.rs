@@ -2,4 +2,6 @@
 
 mod bad_input;
 mod checkout;
+mod image;
 mod layers;
+mod search;

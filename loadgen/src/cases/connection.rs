@@ -2,7 +2,7 @@
 
 use super::line::{Line, Step, fail};
 use super::request::{ANN, UA, UM, auth, by_admin, call, get, newcomer, patch, put_user, tb, tm};
-use super::table::{Case, Stage, fresh, own, slow};
+use super::table::{Case, Exchange, Stage, fresh, own, slow};
 use crate::model::answer::{Tail, allow, head_of, method, ok, ok_with, status, status_with};
 use crate::model::token::issued;
 use std::time::{Duration, Instant};
@@ -31,17 +31,20 @@ pub fn mixed() -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Requests and answers, each in one piece, `count` of them.
-pub fn pipeline(count: usize) -> (Vec<u8>, Vec<u8>) {
+pub fn pipeline(count: usize) -> Exchange {
     let pairs = mixed();
     let taken = || pairs.iter().cycle().take(count);
-    (taken().flat_map(|pair| pair.0.clone()).collect(), taken().flat_map(|pair| pair.1.clone()).collect())
+    Exchange {
+        request: taken().flat_map(|pair| pair.0.clone()).collect(),
+        answer: taken().flat_map(|pair| pair.1.clone()).collect(),
+    }
 }
 
 /// The group.
 pub fn cases() -> Vec<Case> {
     vec![
         own(127, "1,000 mixed requests in one write", |stage| {
-            let (requests, answers) = pipeline(1000);
+            let Exchange { request: requests, answer: answers } = pipeline(1000);
             let mut line = stage.open()?;
             let sender = line.send_aside(requests);
             line.expect(answers)?;
@@ -65,7 +68,7 @@ pub fn cases() -> Vec<Case> {
             Ok(())
         }),
         own(127, "byte by byte", |stage| {
-            let (requests, answers) = pipeline(11);
+            let Exchange { request: requests, answer: answers } = pipeline(11);
             let mut line = stage.open()?;
             for byte in requests.chunks(1) {
                 line.send(byte)?;
@@ -112,7 +115,7 @@ pub fn cases() -> Vec<Case> {
             other.expect(ok(super::request::UB))
         }),
         own(130, "51 answers, then FIN, though 100 KB lie unread", |stage| {
-            let (mut requests, mut answers) = pipeline(50);
+            let Exchange { request: mut requests, answer: mut answers } = pipeline(50);
             requests.extend(get().field("Connection: close").bytes());
             answers.extend(ok_with(UA, Tail::Close));
             requests.extend(vec![b'x'; 100_000]);
@@ -148,11 +151,11 @@ pub fn cases() -> Vec<Case> {
         }),
         own(133, "nothing, then the end", |stage| ended(stage, b"", &[])),
         own(133, "whole requests, then the end", |stage| {
-            let (requests, answers) = pipeline(30);
+            let Exchange { request: requests, answer: answers } = pipeline(30);
             ended(stage, &requests, &answers)
         }),
         own(133, "whole requests and a half, then the end", |stage| {
-            let (requests, answers) = pipeline(30);
+            let Exchange { request: requests, answer: answers } = pipeline(30);
             ended(stage, &[requests, get().bytes()[..20].to_vec()].concat(), &answers)
         }),
         slow(207, "10 s for a head", |stage| timed(stage, b"GET /user HTTP/1.1\r\nHost: x\r\n", 9.0..12.0, Some(408))),
@@ -179,7 +182,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Sends bytes and the end: exactly these answers come, then FIN.
-fn ended(stage: &Stage, bytes: &[u8], answers: &[u8]) -> Step {
+fn ended(stage: &Stage<'_>, bytes: &[u8], answers: &[u8]) -> Step {
     let mut line = stage.open()?;
     line.send(bytes)?;
     line.half_close()?;
@@ -188,13 +191,14 @@ fn ended(stage: &Stage, bytes: &[u8], answers: &[u8]) -> Step {
 }
 
 /// Sends bytes and waits: the connection ends within these seconds, with that status or without any.
-fn timed(stage: &Stage, bytes: &[u8], seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
+pub fn timed(stage: &Stage<'_>, bytes: &[u8], seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
     let mut line = stage.open()?;
     line.send(bytes)?;
     until(&mut line, seconds, code)
 }
 
-fn until(line: &mut Line, seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
+/// Waits: the connection ends within these seconds, with that status or without any.
+pub fn until(line: &mut Line, seconds: std::ops::Range<f64>, code: Option<u16>) -> Step {
     let start = Instant::now();
     line.quiet(Duration::from_secs_f64(seconds.start))?;
     line.patience = Duration::from_secs_f64(seconds.end - seconds.start);

@@ -2,10 +2,11 @@
 
 use super::connection::pipeline;
 use super::line::{Failure, Line, Step, fail};
-use super::request::{UA, by_admin, get, newcomer, put_user, tb};
-use super::table::{Case, Stage, fresh, slow};
+use super::request::{ANN, UA, auth, by_admin, get, newcomer, patch, put_user, tb};
+use super::table::{Case, Exchange, Stage, fresh, slow};
 use crate::model::answer::{ok, status};
-use rustix::process::{Resource, getrlimit, setrlimit};
+use crate::model::token::issued;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ pub fn cases() -> Vec<Case> {
             Ok(())
         }),
         slow(134, "10,000 requests by a client that does not read for 5 s", |stage| {
-            let (requests, answers) = pipeline(10_000);
+            let Exchange { request: requests, answer: answers } = pipeline(10_000);
             let before = resident(stage.pid);
             let mut line = stage.open()?;
             let sender = line.send_aside(requests);
@@ -79,9 +80,8 @@ pub fn cases() -> Vec<Case> {
                 for line in &mut lines {
                     rustix::net::sockopt::set_socket_linger(line.socket(), Some(Duration::ZERO))
                         .expect("a socket can linger for no time");
-                    let (requests, _) = pipeline(20);
                     // The server may be faster than this client: then there is nobody left to write to.
-                    let _ = line.socket().write_all(&requests);
+                    let _ = line.socket().write_all(&pipeline(20).request);
                 }
                 drop(lines);
                 for mut line in open(stage, 3)? {
@@ -107,7 +107,7 @@ pub fn cases() -> Vec<Case> {
             }
             Ok(())
         }),
-        slow(139, "9,999 idle connections do not slow two busy ones", |stage| {
+        slow(139, "9,999 idle connections do not slow busy ones", |stage| {
             let busy = |lines: &mut [Line]| -> Result<Duration, Failure> {
                 let start = Instant::now();
                 for _ in 0..500 {
@@ -120,19 +120,62 @@ pub fn cases() -> Vec<Case> {
             };
             let mut two = open(stage, 2)?;
             let alone = busy(&mut two)?;
-            let idle = open(stage, 9_999)?;
+            let _idle = open(stage, 9_999)?;
             let among = busy(&mut two)?;
-            drop(idle);
             if among > alone * 3 + Duration::from_millis(200) {
                 return fail(format!("about {alone:?} for 1,000 requests"), format!("{among:?}"));
             }
             Ok(())
         }),
+        slow(139, "busy connections on all cores share what they change among 9,900 idle ones", |stage| {
+            let _idle = open(stage, 9_900)?;
+            shared(stage)
+        }),
+        fresh(139, "busy connections on all cores share what they change", shared),
+        fresh(211, "a connection that floods starves nobody", |stage| {
+            let Exchange { request, answer } = pipeline(20_000);
+            let mut flood = stage.open()?;
+            let sender = flood.send_aside(request);
+            // Taken while the others are served, so that the flood goes on.
+            let (others, flooded) = std::thread::scope(|scope| {
+                let taken = scope.spawn(|| flood.expect(answer));
+                let others = open(stage, 16).and_then(|mut lines| {
+                    for turn in 0..64 {
+                        let line = &mut lines[turn % 16];
+                        line.send(get().bytes())?;
+                        line.expect(ok(UA))?;
+                    }
+                    Ok(())
+                });
+                (others, taken.join().expect("the reader does not panic"))
+            });
+            sender.join().expect("the sender does not panic");
+            others.and(flooded)
+        }),
+        fresh(211, "answers nobody takes stop the reading, not the memory's growth", |stage| {
+            let nonce = "<".repeat(60_000);
+            let request = auth(format!("{{{ANN},\"nonce\":\"{nonce}\"}}")).bytes();
+            let before = resident(stage.pid);
+            let mut line = stage.open()?;
+            let sender = line.send_aside(request.repeat(150));
+            std::thread::sleep(Duration::from_millis(400));
+            let grown = resident(stage.pid).saturating_sub(before);
+            if grown > 32 * 1024 {
+                return fail("memory within 32 MiB of what it was", format!("{} MiB more", grown / 1024));
+            }
+            let answer = ok(&format!("\"{}\"", issued("ann", &nonce)));
+            for _ in 0..150 {
+                line.expect(&answer)?;
+            }
+            sender.join().expect("the sender does not panic");
+            line.in_step()
+        }),
+        fresh(212, "out of descriptors: no spinning, the others go on, accepting resumes", exhausted),
     ]
 }
 
 /// That many connections. The file limit is raised as far as it goes.
-fn open(stage: &Stage, count: usize) -> Result<Vec<Line>, Failure> {
+fn open(stage: &Stage<'_>, count: usize) -> Result<Vec<Line>, Failure> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it cannot be raised, opening says so.
@@ -141,7 +184,7 @@ fn open(stage: &Stage, count: usize) -> Result<Vec<Line>, Failure> {
 }
 
 /// Of 64 equal requests on 64 connections one gets 201 and the others 409.
-fn contest(stage: &Stage, request: &[u8]) -> Step {
+fn contest(stage: &Stage<'_>, request: &[u8]) -> Step {
     let mut lines = open(stage, 64)?;
     for line in &mut lines {
         line.send(request)?;
@@ -160,4 +203,89 @@ fn resident(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or("");
     line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Changes made on one of many connections are seen at once on all of them: with 32, some are served by every core.
+fn shared(stage: &Stage<'_>) -> Step {
+    let mut lines = open(stage, 32)?;
+    for turn in 0..lines.len() {
+        let block = if turn % 2 == 0 { ("PUT", 201) } else { ("DELETE", 204) };
+        lines[turn].send(
+            [by_admin(block.0, "user/bob").bytes(), patch(format!(r#"{{"phone":"+{turn}"}}"#)).bytes()].concat(),
+        )?;
+        lines[turn].expect([status(block.1), status(202)].concat())?;
+        let bob = if turn % 2 == 0 { status(403) } else { ok(super::request::UB) };
+        let ann = ok(&UA.replace("+331", &format!("+{turn}")));
+        for line in &mut lines {
+            line.send([get().key(tb()).from("10.2.0.1").bytes(), get().bytes()].concat())?;
+        }
+        for line in &mut lines {
+            line.expect([&bob[..], &ann].concat())?;
+        }
+    }
+    Ok(())
+}
+
+/// The process's hard limit of descriptors; none if there is none.
+fn hard_limit(pid: u32) -> Option<u64> {
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The server's limit of descriptors is lowered until only a few more connections fit.
+fn exhausted(stage: &Stage<'_>) -> Step {
+    const FIT: u64 = 10;
+    let files = || std::fs::read_dir(format!("/proc/{}/fd", stage.pid)).map_or(0, Iterator::count) as u64;
+    let spent = || {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", stage.pid)).unwrap_or_default();
+        let times = text.rsplit(')').next().unwrap_or("").split_whitespace().skip(11).take(2);
+        times.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()
+    };
+    let mut first = open(stage, 2)?;
+    for line in &mut first {
+        line.send(get().bytes())?;
+        line.expect(ok(UA))?;
+    }
+    let pid = i32::try_from(stage.pid).ok().and_then(Pid::from_raw);
+    // Raising the hard limit takes a privilege that even root may lack.
+    let limit = Rlimit { current: Some(files() + FIT), maximum: hard_limit(stage.pid) };
+    if let Err(error) = prlimit(pid, Resource::Nofile, limit) {
+        return fail("a server whose limit of descriptors can be lowered", error.to_string());
+    }
+    let mut more = open(stage, 60)?;
+    for line in &mut more {
+        line.send(get().bytes())?;
+    }
+    for line in &mut first {
+        line.send(get().bytes())?;
+        line.expect(ok(UA))?;
+    }
+    let before = spent();
+    std::thread::sleep(Duration::from_secs(1));
+    // In ticks of 10 ms: a thread that spins spends 100 of them, unless others leave it none.
+    let ticks = spent() - before;
+    if ticks > 30 {
+        return fail(
+            "a server that waits while it is out of descriptors",
+            format!("{} ms of CPU time in 1 s", ticks * 10),
+        );
+    }
+    // Each that is served makes room for the next.
+    while !more.is_empty() {
+        let served = more.iter_mut().map(|line| line.try_expect(ok(UA))).collect::<Result<Vec<_>, _>>()?;
+        let waiting = served.iter().filter(|served| !**served).count();
+        if waiting == served.len() {
+            return fail(
+                "accepting that resumes when a connection closes",
+                format!("{waiting} connections that nobody accepts"),
+            );
+        }
+        let mut served = served.into_iter();
+        more.retain(|_| !served.next().unwrap_or(false));
+    }
+    for line in &mut first {
+        line.in_step()?;
+    }
+    Ok(())
 }

@@ -212,7 +212,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// One of these statuses comes at once, then FIN or, as more than the server takes was sent, whatever.
-fn answered(stage: &Stage, bytes: &[u8], codes: &[u16]) -> Step {
+fn answered(stage: &Stage<'_>, bytes: &[u8], codes: &[u16]) -> Step {
     let mut line = stage.open()?;
     line.send(bytes)?;
     let answers: Vec<Vec<u8>> = codes.iter().map(|code| status_with(*code, Tail::Close)).collect();

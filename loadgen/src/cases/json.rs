@@ -180,7 +180,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-fn padded(length: usize) -> String {
+/// ann's login in that many bytes.
+pub fn padded(length: usize) -> String {
     let start = format!("{{{ANN},\"nonce\":\"n\",\"x\":\"");
     format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
 }

@@ -5,9 +5,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What should have come, and what came.
+/// What was sent, what should have come, and what came.
 #[derive(Debug, Clone)]
 pub struct Failure {
+    /// What the answer was to; empty where it is not about one.
+    pub sent: String,
     pub expected: String,
     pub got: String,
 }
@@ -17,16 +19,25 @@ pub type Step = Result<(), Failure>;
 
 /// A failure in words.
 pub fn fail<T>(expected: impl Into<String>, got: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure { expected: expected.into(), got: got.into() })
+    Err(Failure { sent: String::new(), expected: expected.into(), got: got.into() })
 }
+
+/// Bytes that are shown of what was sent and of what came.
+const SHOWN: usize = 600;
 
 /// How long an answer may take.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a server may take nothing of what is sent, before the case gives up.
+const STUCK: Duration = Duration::from_secs(60);
 
 /// A connection.
 #[derive(Debug)]
 pub struct Line {
     socket: TcpStream,
+    /// The start of what was sent since the last right answer, and how much that was in all.
+    sent: (Vec<u8>, usize),
+    answered: bool,
     come: Vec<u8>,
     ended: Option<&'static str>,
     /// How long an answer may take here.
@@ -37,8 +48,16 @@ impl Line {
     pub fn open(addr: SocketAddr) -> Result<Line, Failure> {
         let socket =
             TcpStream::connect_timeout(&addr, PATIENCE).and_then(|socket| socket.set_nodelay(true).map(|()| socket));
+        let socket = socket.and_then(|socket| socket.set_write_timeout(Some(STUCK)).map(|()| socket));
         match socket {
-            Ok(socket) => Ok(Line { socket, come: Vec::new(), ended: None, patience: PATIENCE }),
+            Ok(socket) => Ok(Line {
+                socket,
+                sent: (Vec::new(), 0),
+                answered: false,
+                come: Vec::new(),
+                ended: None,
+                patience: PATIENCE,
+            }),
             Err(error) => fail("a connection", error.to_string()),
         }
     }
@@ -50,12 +69,35 @@ impl Line {
 
     /// Sends all bytes.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> Step {
-        self.socket.write_all(bytes.as_ref()).or_else(|error| fail("a connection that takes bytes", error.to_string()))
+        self.note(bytes.as_ref());
+        self.socket
+            .write_all(bytes.as_ref())
+            .or_else(|error| self.wrong("a connection that takes bytes", error.to_string()))
+    }
+
+    /// Remembers what is sent, for the report.
+    fn note(&mut self, bytes: &[u8]) {
+        if std::mem::take(&mut self.answered) {
+            self.sent = (Vec::new(), 0);
+        }
+        let room = SHOWN - self.sent.0.len();
+        self.sent.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.sent.1 += bytes.len();
+    }
+
+    /// A failure that says what was sent here.
+    fn wrong<T>(&self, expected: impl Into<String>, got: impl Into<String>) -> Result<T, Failure> {
+        let mut sent = escaped(&self.sent.0, SHOWN);
+        if self.sent.1 > SHOWN {
+            sent.push_str(&format!("... ({} bytes)", self.sent.1));
+        }
+        Err(Failure { sent, expected: expected.into(), got: got.into() })
     }
 
     /// Sends from another thread, as a server that does not read for a while would block this one. A server may
     /// close before it has all: then the rest stays unsent.
-    pub fn send_aside(&self, bytes: Vec<u8>) -> std::thread::JoinHandle<()> {
+    pub fn send_aside(&mut self, bytes: Vec<u8>) -> std::thread::JoinHandle<()> {
+        self.note(&bytes);
         let mut socket = self.socket.try_clone().expect("a socket can be cloned");
         std::thread::spawn(move || {
             let _ = socket.write_all(&bytes);
@@ -64,7 +106,7 @@ impl Line {
 
     /// No more will be sent.
     pub fn half_close(&mut self) -> Step {
-        self.socket.shutdown(Shutdown::Write).or_else(|error| fail("an open connection", error.to_string()))
+        self.socket.shutdown(Shutdown::Write).or_else(|error| self.wrong("an open connection", error.to_string()))
     }
 
     /// Reads once more, until `deadline`. False if nothing came.
@@ -73,7 +115,7 @@ impl Line {
         if left.is_zero() || self.ended.is_some() {
             return false;
         }
-        let mut buffer = [0; 65536];
+        let mut buffer = [0; 16384];
         self.socket.set_read_timeout(Some(left)).expect("a time that is not zero is a timeout");
         match self.socket.read(&mut buffer) {
             Ok(0) => self.ended = Some("FIN"),
@@ -97,6 +139,7 @@ impl Line {
         loop {
             if let Some(index) = right.iter().position(|right| self.come.starts_with(right)) {
                 self.come.drain(..right[index].len());
+                self.answered = true;
                 return Ok(index);
             }
             let possible = right.iter().any(|right| right.starts_with(&self.come));
@@ -110,14 +153,24 @@ impl Line {
                 break;
             }
         }
-        let expected: Vec<String> = right.iter().map(|right| escaped(right, 600)).collect();
-        let mut got = escaped(&self.come, 600);
+        let expected: Vec<String> = right.iter().map(|right| escaped(right, SHOWN)).collect();
+        let mut got = escaped(&self.come, SHOWN);
         match self.ended {
             Some(end) => got.push_str(&format!(" then {end}")),
             None if got.is_empty() => got.push_str(&format!("nothing in {:?}", self.patience)),
             None => {}
         }
-        fail(expected.join(" or "), got)
+        self.wrong(expected.join(" or "), got)
+    }
+
+    /// Whether exactly these bytes come next, within a second.
+    pub fn try_expect(&mut self, right: impl AsRef<[u8]>) -> Result<bool, Failure> {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.come.is_empty() && self.ended.is_none() && Instant::now() < deadline {
+            self.read_more(deadline);
+        }
+        let come = !self.come.is_empty() || self.ended.is_some();
+        if come { self.expect(right).map(|()| true) } else { Ok(false) }
     }
 
     /// The server ends the connection, gracefully, and sends nothing more.
@@ -128,9 +181,9 @@ impl Line {
         }
         match (self.ended, self.come.is_empty()) {
             (Some("FIN"), true) => Ok(()),
-            (Some(end), true) => fail("FIN", end),
-            (None, true) => fail("FIN", format!("an open connection after {:?}", self.patience)),
-            (_, false) => fail("FIN and nothing before it", escaped(&self.come, 600)),
+            (Some(end), true) => self.wrong("FIN", end),
+            (None, true) => self.wrong("FIN", format!("an open connection after {:?}", self.patience)),
+            (_, false) => self.wrong("FIN and nothing before it", escaped(&self.come, SHOWN)),
         }
     }
 
@@ -140,24 +193,22 @@ impl Line {
         while self.read_more(deadline) {}
         match self.ended {
             None if self.come.is_empty() => Ok(()),
-            Some(end) => fail("an open connection and no bytes", format!("{} then {end}", escaped(&self.come, 600))),
-            None => fail("no bytes", escaped(&self.come, 600)),
+            Some(end) => {
+                self.wrong("an open connection and no bytes", format!("{} then {end}", escaped(&self.come, SHOWN)))
+            }
+            None => self.wrong("no bytes", escaped(&self.come, SHOWN)),
         }
     }
 
     /// The connection is in step: a request that needs no state is answered rightly, with nothing before or behind.
     pub fn in_step(&mut self) -> Step {
+        // What is wrong here comes of what was sent before.
+        self.answered = false;
         self.send("GET /no/such/path HTTP/1.1\r\nHost: probe\r\n\r\n")?;
         self.expect(crate::model::answer::status(404)).map_err(|failure| Failure {
             expected: format!("an open connection in step: {}", failure.expected),
             ..failure
         })?;
-        if self.come.is_empty() { Ok(()) } else { fail("nothing behind the answer", escaped(&self.come, 600)) }
-    }
-
-    /// After an answer: FIN if it says so, otherwise still in step.
-    pub fn after(&mut self, answer: &[u8]) -> Step {
-        let closes = answer.windows(19).any(|bytes| bytes == b"Connection: close\r\n");
-        if closes { self.fin() } else { self.in_step() }
+        if self.come.is_empty() { Ok(()) } else { self.wrong("nothing behind the answer", escaped(&self.come, SHOWN)) }
     }
 }

@@ -1,27 +1,43 @@
 //! The contract's numbered cases: exact requests and exact answers, on servers started for them. What the cases are
-//! stands in one file for each group; this file runs them. Numbers from 200 on are rules the contract states
+//! stands in one file for each group, how they are played in `run.rs` and `splits.rs`. Numbers from 200 on are rules the contract states
 //! without a case of its own.
 
 mod address;
 mod blacklists;
+mod bodies;
+mod claims;
+mod closing;
 mod connection;
 mod crowd;
+mod data;
+mod endings;
 mod faults;
+mod heads;
 mod http;
 mod json;
 mod line;
 mod request;
+mod routes;
+mod run;
+mod splits;
+mod states;
 mod table;
+mod texts;
 mod token;
 mod users;
 
 pub use crate::server::{CommandServer, RunningServer, StartServer};
+pub use run::run;
+pub use splits::Splits;
 
 use serde::{Deserialize, Serialize};
-use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
-use std::time::Instant;
 use table::Case;
+
+/// Numbers of the cases about how connections end, as [`CaseFilter::parse`] takes them: what a network with distance may
+/// change.
+pub const CLOSING: &str = "88,128,130,131,133,134,213";
+/// Numbers of the cases that wait for the contract's clocks: 10 s, 75 s and 30 s.
+pub const CLOCKS: &str = "207-209";
 
 /// Which cases to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,6 +46,8 @@ pub struct CaseFilter {
     pub numbers: Vec<(u16, u16)>,
     /// Also those that take more than five seconds. Cases chosen by number run whether slow or not.
     pub slow: bool,
+    /// In how many other forms the requests are sent.
+    pub splits: Splits,
 }
 
 impl CaseFilter {
@@ -43,7 +61,7 @@ impl CaseFilter {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             numbers.push((number(first)?, number(last)?));
         }
-        Ok(CaseFilter { numbers, slow: false })
+        Ok(CaseFilter { numbers, ..CaseFilter::default() })
     }
 
     fn takes(&self, case: &Case) -> bool {
@@ -57,8 +75,10 @@ impl CaseFilter {
 pub struct FailedCase {
     /// Its number in the contract.
     pub number: u16,
-    /// What it tries.
+    /// What it tries, and the form in which it failed if that is not its usual one.
     pub name: String,
+    /// What was sent, escaped and cut; empty where the failure is not about an answer.
+    pub sent: String,
     /// What should have come, escaped.
     pub expected: String,
     /// What came, escaped.
@@ -74,15 +94,22 @@ pub struct CaseReport {
     pub failed: Vec<FailedCase>,
     /// Cases the filter left out.
     pub left_out: usize,
+    /// Exchanges that were sent in pieces or in a pipeline.
+    pub in_other_forms: usize,
     /// Wall-clock time of all.
     pub seconds: f64,
 }
 
-/// Servers at work at the same time.
-const SERVERS: usize = 4;
-
 fn all() -> Vec<Case> {
-    let groups: [fn() -> Vec<Case>; 9] = [
+    let groups: [fn() -> Vec<Case>; 18] = [
+        claims::cases,
+        routes::cases,
+        texts::cases,
+        states::cases,
+        heads::cases,
+        bodies::cases,
+        endings::cases,
+        data::cases,
         token::cases,
         address::cases,
         blacklists::cases,
@@ -91,83 +118,10 @@ fn all() -> Vec<Case> {
         http::cases,
         faults::cases,
         connection::cases,
+        closing::cases,
         crowd::cases,
     ];
     groups.into_iter().flat_map(|group| group()).collect()
-}
-
-/// Runs the cases the filter takes. `progress` is told each case's name as it ends.
-pub fn run(start: &dyn StartServer, filter: &CaseFilter, progress: &mut dyn FnMut(&str)) -> CaseReport {
-    let began = Instant::now();
-    let (taken, left): (Vec<Case>, Vec<Case>) = all().into_iter().partition(|case| filter.takes(case));
-    // Cases that change nothing share a server, the others get one each. Slow ones first: they take longest.
-    let (mut fresh, shared): (Vec<Case>, Vec<Case>) = taken.into_iter().partition(|case| case.fresh || case.slow);
-    fresh.sort_by_key(|case| !case.slow);
-    let mut jobs: Vec<Vec<Case>> = fresh.into_iter().map(|case| vec![case]).collect();
-    let mut shares: Vec<Vec<Case>> = (0..2).map(|_| Vec::new()).collect();
-    for (index, case) in shared.into_iter().enumerate() {
-        shares[index % 2].push(case);
-    }
-    jobs.extend(shares.into_iter().filter(|share| !share.is_empty()));
-    let queue = Mutex::new(jobs.into_iter());
-    let (tell, told) = channel();
-    let mut report = CaseReport { passed: 0, failed: Vec::new(), left_out: left.len(), seconds: 0.0 };
-    std::thread::scope(|scope| {
-        for _ in 0..SERVERS {
-            let (tell, queue) = (tell.clone(), &queue);
-            scope.spawn(move || {
-                loop {
-                    let job = queue.lock().expect("no one panics with the queue").next();
-                    let Some(job) = job else { return };
-                    work(start, &job, &tell);
-                }
-            });
-        }
-        drop(tell);
-        for (number, name, failure) in told {
-            progress(&format!("{number} {name}: {}", if failure.is_some() { "FAILED" } else { "passed" }));
-            match failure {
-                None => report.passed += 1,
-                Some((expected, got)) => report.failed.push(FailedCase { number, name, expected, got }),
-            }
-        }
-    });
-    report.failed.sort_by(|a, b| (a.number, &a.name).cmp(&(b.number, &b.name)));
-    report.seconds = began.elapsed().as_secs_f64();
-    report
-}
-
-type Told = (u16, String, Option<(String, String)>);
-
-/// Runs cases one after the other on one server; a server that ended is replaced for the next.
-fn work(start: &dyn StartServer, job: &[Case], tell: &Sender<Told>) {
-    let mut server: Option<Box<dyn RunningServer>> = None;
-    let folder = tempfile::tempdir().map_err(anyhow::Error::from);
-    let folder = folder.and_then(|folder| crate::dataset::fixture().write(folder.path()).map(|()| folder));
-    for case in job {
-        let failure = match &folder {
-            Err(error) => Some(("a data folder".to_string(), format!("{error:#}"))),
-            Ok(folder) => match server.take().map_or_else(|| start.start(folder.path()), Ok) {
-                Err(error) => Some(("a server that listens".to_string(), format!("{error:#}"))),
-                Ok(mut running) => {
-                    let result = (case.play)(&table::Stage { addr: running.addr(), pid: running.pid() });
-                    let failure = match result {
-                        Err(failure) => Some((failure.expected, failure.got)),
-                        Ok(()) if !running.alive() => {
-                            Some(("a server that lives on".into(), "its process ended".into()))
-                        }
-                        Ok(()) => None,
-                    };
-                    if running.alive() {
-                        server = Some(running);
-                    }
-                    failure
-                }
-            },
-        };
-        // The receiver outlives all workers.
-        let _ = tell.send((case.number, case.name.clone(), failure));
-    }
 }
 
 #[cfg(test)]

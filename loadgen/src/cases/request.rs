@@ -5,12 +5,13 @@ use crate::model::token::{self, issued};
 /// A request in pieces.
 #[derive(Debug, Clone)]
 pub struct Request {
-    line: String,
+    line: Vec<u8>,
     host: bool,
     from: Vec<String>,
     keys: Vec<String>,
     more: Vec<Vec<u8>>,
     body: Option<Vec<u8>>,
+    behind: Vec<u8>,
 }
 
 /// Nonce `n`, login `ann`.
@@ -53,12 +54,13 @@ pub fn get() -> Request {
 /// A call from 10.1.0.1 without a token.
 pub fn call(method: &str, target: &str) -> Request {
     Request {
-        line: format!("{method} {target} HTTP/1.1"),
+        line: format!("{method} {target} HTTP/1.1").into_bytes(),
         host: true,
         from: vec!["10.1.0.1".into()],
         keys: vec![],
         more: vec![],
         body: None,
+        behind: Vec::new(),
     }
 }
 
@@ -90,8 +92,8 @@ pub fn by_admin(method: &str, path: &str) -> Request {
 
 impl Request {
     /// Another request line, as it stands.
-    pub fn line(mut self, line: &str) -> Request {
-        self.line = line.into();
+    pub fn line(mut self, line: impl AsRef<[u8]>) -> Request {
+        self.line = line.as_ref().to_vec();
         self
     }
     /// Without Host.
@@ -129,9 +131,18 @@ impl Request {
         self.body = Some(body.as_ref().to_vec());
         self
     }
+    /// With these bytes behind the head as they stand.
+    pub fn behind(mut self, bytes: impl AsRef<[u8]>) -> Request {
+        self.behind.extend_from_slice(bytes.as_ref());
+        self
+    }
+    /// With a chunked body, as it stands on the wire.
+    pub fn chunks(self, bytes: impl AsRef<[u8]>) -> Request {
+        self.field("Transfer-Encoding: chunked").behind(bytes)
+    }
     /// The head alone, for a body that is sent apart.
     pub fn head(&self) -> Vec<u8> {
-        let mut out = format!("{}\r\n", self.line).into_bytes();
+        let mut out = [&self.line[..], b"\r\n"].concat();
         if self.host {
             out.extend_from_slice(b"Host: x\r\n");
         }
@@ -155,8 +166,15 @@ impl Request {
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.head();
         out.extend_from_slice(self.body.as_deref().unwrap_or_default());
+        out.extend_from_slice(&self.behind);
         out
     }
+}
+
+/// A body as one chunk and the end.
+pub fn chunk(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    [format!("{:x}\r\n", body.len()).as_bytes(), body, b"\r\n0\r\n\r\n"].concat()
 }
 
 impl From<Request> for Vec<u8> {

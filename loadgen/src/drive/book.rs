@@ -2,7 +2,9 @@
 
 use super::check::Event;
 use crate::plan::Plan;
-use crate::report::{Counts, Error, Latency, Report, ServerFacts, escaped};
+use crate::report::{Counts, Error, Failure, Latency, Report, escaped};
+use crate::workload::Kind;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Errors kept in full.
@@ -14,6 +16,7 @@ pub struct Book<'a> {
     pub round: usize,
     parts: [Counts; 2],
     errors: Vec<Error>,
+    failures: BTreeMap<(&'static str, Kind), u64>,
     pub unasked: u64,
     /// The server is held: the clock stands at 0.
     pub held: bool,
@@ -36,6 +39,7 @@ impl<'a> Book<'a> {
             round: 0,
             parts: [planned(warmup), planned(window)],
             errors: Vec::with_capacity(ERRORS),
+            failures: BTreeMap::new(),
             unasked: 0,
             held: false,
             start: Instant::now(),
@@ -62,28 +66,30 @@ impl<'a> Book<'a> {
         &mut self.parts[usize::from(window)]
     }
 
-    pub fn tell(&mut self, connection: usize, event: Event) {
+    /// What was found on a connection in bytes that came at `now`.
+    pub fn tell(&mut self, connection: usize, event: Event, now: u32) {
         match event {
             Event::Right(request) => {
                 self.part(request).verified += 1;
-                self.taken[request] = self.now().saturating_sub(self.sent_at[request]);
+                self.taken[request] = now.saturating_sub(self.sent_at[request]);
             }
             Event::Wrong(request, what, got) => {
                 self.part(request).wrong += 1;
                 self.note(connection, request, what, got);
             }
-            Event::Undone(request, got) => {
+            Event::Undone(request, what, got) => {
                 let part = self.part(request);
                 part.verified -= 1;
                 part.wrong += 1;
                 self.taken[request] = u32::MAX;
-                self.note(connection, request, "bytes behind a right answer", got);
+                self.note(connection, request, what, got);
             }
             Event::Unasked => self.unasked += 1,
         }
     }
 
-    pub fn note(&mut self, connection: usize, request: usize, what: &str, got: String) {
+    pub fn note(&mut self, connection: usize, request: usize, what: &'static str, got: String) {
+        *self.failures.entry((what, self.plan.kind(request))).or_default() += 1;
         if self.errors.len() == ERRORS {
             return;
         }
@@ -102,21 +108,34 @@ impl<'a> Book<'a> {
         });
     }
 
-    pub fn report(self, seconds: f64, stopped: bool, server: Option<ServerFacts>) -> Report {
+    /// Answers that came, right or wrong, and answers that are lost.
+    pub fn settled(&self) -> u64 {
+        self.parts.iter().map(|part| part.verified + part.wrong + part.lost).sum()
+    }
+
+    /// The report, and each request's time to its right answer in microseconds.
+    pub fn report(self, seconds: f64, stopped: bool) -> (Report, Vec<Option<u32>>) {
         let [warmup, window] = self.parts;
-        let first = warmup.planned as usize;
-        let samples = self.taken[first..].iter().filter(|taken| **taken != u32::MAX).map(|taken| u64::from(*taken));
-        Report {
+        let taken: Vec<Option<u32>> =
+            self.taken.into_iter().map(|taken| (taken != u32::MAX).then_some(taken)).collect();
+        let failure =
+            |((what, kind), count): ((&str, Kind), u64)| Failure { what: what.into(), kind: kind.name().into(), count };
+        let mut report = Report {
             seed: self.plan.seed,
             warmup,
             window,
             errors: self.errors,
+            failures: self.failures.into_iter().map(failure).collect(),
             unasked: self.unasked,
             stopped,
             seconds,
             requests_per_second: if seconds > 0.0 { window.verified as f64 / seconds } else { 0.0 },
-            latency_us: Latency::of(samples),
-            server,
-        }
+            latency_us: Latency::of(taken[warmup.planned as usize..].iter().flatten().map(|taken| u64::from(*taken))),
+            server: None,
+            saturation: None,
+            score: None,
+        };
+        report.score = (!stopped).then(|| seconds + report.errors_in_all() as f64);
+        (report, taken)
     }
 }

@@ -30,8 +30,8 @@ pub enum Event {
     Right(usize),
     /// Something else came: what happened, and the bytes.
     Wrong(usize, &'static str, String),
-    /// A request counted right got bytes on top: it is wrong after all.
-    Undone(usize, String),
+    /// A request counted right is wrong after all, such as by bytes on top: what happened, and the bytes.
+    Undone(usize, &'static str, String),
     /// Bytes that no request here can be blamed for.
     Unasked,
 }
@@ -89,13 +89,14 @@ impl Check {
                     tell(Event::Wrong(self.next, "answered before it was asked in full", escaped(bytes, 600)));
                     self.next += 1;
                 } else {
-                    tell(self.last.map_or(Event::Unasked, |last| Event::Undone(last, escaped(bytes, 600))));
+                    let what = "bytes behind a right answer";
+                    tell(self.last.map_or(Event::Unasked, |last| Event::Undone(last, what, escaped(bytes, 600))));
                 }
                 return;
             } else {
                 let right = &plan.answers()[plan.answer(self.next)][self.matched..];
                 let common = right.len().min(bytes.len());
-                if right[..common] == bytes[..common] {
+                if plan.fits(&right[..common], &bytes[..common]) {
                     bytes = &bytes[common..];
                     self.matched += common;
                     if common == right.len() {

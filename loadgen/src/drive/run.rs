@@ -1,11 +1,12 @@
-//! The drive itself: sockets, rounds, and the bookkeeping of what was sent and what came.
+//! Connections that stay open: sockets, rounds, and the bookkeeping of what was sent and what came.
 
 use super::book::Book;
 use super::check::Check;
 use super::gate::Gate;
-use super::{Options, server};
+use super::{Options, Sender};
+use crate::place::raise_descriptors;
 use crate::plan::Plan;
-use crate::report::{Report, ServerFacts, escaped};
+use crate::report::escaped;
 use anyhow::Context;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -46,6 +47,7 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub fn new(plan: &'a Plan, addr: SocketAddr, options: &'a Options<'a>) -> anyhow::Result<Run<'a>> {
+        raise_descriptors(plan.connections)?;
         let poll = Poll::new().context("cannot make an epoll instance: are too many files open?")?;
         let mut links = Vec::with_capacity(plan.connections);
         for index in 0..plan.connections {
@@ -80,76 +82,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    pub fn all(mut self) -> anyhow::Result<Report> {
-        let mut stopped = false;
-        for round in 0..self.plan.warmup_rounds {
-            stopped = stopped || self.round(round)?;
-        }
-        let before = self.options.server_pid.map(server::switches).transpose()?;
-        let start = Instant::now();
-        if let Some(window) = self.options.window {
-            window.opens();
-        }
-        for round in self.plan.warmup_rounds..self.plan.rounds.len() {
-            stopped = stopped || self.round(round)?;
-        }
-        if let Some(window) = self.options.window {
-            window.closes();
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        // A server that ended has lost answers already; what the kernel knew of it is gone, and that is not our failure.
-        let server: Option<ServerFacts> = match (self.options.server_pid, before) {
-            (Some(pid), Some(before)) => server::facts(pid, before).ok(),
-            _ => None,
-        };
-        self.linger()?;
-        Ok(self.book.report(seconds, stopped, server))
-    }
-
-    /// One round, to its end. True if asked to stop.
-    fn round(&mut self, round: usize) -> anyhow::Result<bool> {
-        if self.asked_to_stop() {
-            return Ok(true);
-        }
-        if self.links.iter().all(|link| !link.open) {
-            return Ok(false);
-        }
-        self.book.round = round;
-        self.busy = 0;
-        for (index, link) in self.links.iter_mut().enumerate().filter(|(_, link)| link.open) {
-            let cell = self.plan.cell(round, index);
-            link.check.begin(cell.clone());
-            (link.unsent, link.begun, link.end) = (cell.start, cell.start, cell.end);
-            link.written = self.plan.request(cell.start).start;
-            self.busy += 1;
-        }
-        if let Some(gate) = &mut self.gate {
-            gate.hold()?;
-            self.book.held = true;
-        }
-        self.book.start = Instant::now();
-        for index in 0..self.links.len() {
-            self.push(index);
-        }
-        if let Some(gate) = &mut self.gate {
-            gate.release()?;
-            self.book.held = false;
-            self.book.start = Instant::now();
-        }
-        let mut last = Instant::now();
-        while self.busy > 0 {
-            let left = self.options.timeout.saturating_sub(last.elapsed());
-            if left.is_zero() || self.asked_to_stop() {
-                self.give_up();
-                return Ok(self.asked_to_stop());
-            }
-            if self.wait(left.min(Duration::from_millis(250)))? {
-                last = Instant::now();
-            }
-        }
-        Ok(false)
-    }
-
     fn asked_to_stop(&self) -> bool {
         self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
@@ -170,6 +102,9 @@ impl<'a> Run<'a> {
             self.push(index);
         }
         self.events = events;
+        if let Some(progress) = self.options.progress {
+            progress.store(self.book.settled(), Ordering::Relaxed);
+        }
         Ok(any)
     }
 
@@ -221,8 +156,9 @@ impl<'a> Run<'a> {
                 Ok(count) => {
                     any = true;
                     let was_done = link.check.done();
+                    let now = self.book.now();
                     let book = &mut self.book;
-                    link.check.take(self.plan, &self.buffer[..count], &mut |event| book.tell(index, event));
+                    link.check.take(self.plan, &self.buffer[..count], &mut |event| book.tell(index, event, now));
                     if link.check.broken() {
                         link.failure = "what came before on this connection could not be told apart";
                         self.close_done(index, was_done);
@@ -284,23 +220,72 @@ impl<'a> Run<'a> {
         let _ = self.poll.registry().deregister(&mut link.socket);
     }
 
-    /// Time is over: every answer still owed is lost.
-    fn give_up(&mut self) {
+    /// Every answer still owed is lost.
+    fn give_up(&mut self, why: &'static str) {
         for index in 0..self.links.len() {
             if self.links[index].open && !self.links[index].check.done() {
-                self.links[index].failure = "no complete answer in time";
+                self.links[index].failure = why;
                 self.close(index);
             }
         }
     }
+}
+
+impl<'a> Sender<'a> for Run<'a> {
+    fn round(&mut self, round: usize) -> anyhow::Result<bool> {
+        if self.asked_to_stop() {
+            return Ok(true);
+        }
+        if self.links.iter().all(|link| !link.open) {
+            return Ok(false);
+        }
+        self.book.round = round;
+        self.busy = 0;
+        for (index, link) in self.links.iter_mut().enumerate().filter(|(_, link)| link.open) {
+            let cell = self.plan.cell(round, index);
+            link.check.begin(cell.clone());
+            (link.unsent, link.begun, link.end) = (cell.start, cell.start, cell.end);
+            link.written = self.plan.request(cell.start).start;
+            self.busy += 1;
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.hold()?;
+            self.book.held = true;
+        }
+        self.book.start = Instant::now();
+        for index in 0..self.links.len() {
+            self.push(index);
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.release()?;
+            self.book.held = false;
+            self.book.start = Instant::now();
+        }
+        let mut last = Instant::now();
+        while self.busy > 0 {
+            let left = self.options.timeout.saturating_sub(last.elapsed());
+            if self.asked_to_stop() {
+                self.give_up("the drive was stopped before its answer came");
+                return Ok(true);
+            }
+            if left.is_zero() {
+                self.give_up("no complete answer in time");
+                return Ok(false);
+            }
+            if self.wait(left.min(Duration::from_millis(250)))? {
+                last = Instant::now();
+            }
+        }
+        Ok(false)
+    }
 
     /// After the last round nothing may come any more; a byte that does spoils the answer before it.
-    fn linger(&mut self) -> anyhow::Result<()> {
+    fn finish(mut self: Box<Self>) -> anyhow::Result<Book<'a>> {
         let start = Instant::now();
         let time = Duration::from_millis(20);
         while start.elapsed() < time && self.links.iter().any(|link| link.open) {
             self.wait(time.saturating_sub(start.elapsed()))?;
         }
-        Ok(())
+        Ok(self.book)
     }
 }

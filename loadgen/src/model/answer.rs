@@ -89,3 +89,9 @@ pub fn status(code: u16) -> Vec<u8> {
 pub fn go_on() -> Vec<u8> {
     b"HTTP/1.1 100 Continue\r\n\r\n".to_vec()
 }
+
+/// Whether a connection ends after these answers.
+pub fn closes(answers: &[u8]) -> bool {
+    let field: &[u8] = b"\r\nConnection: close\r\n";
+    answers.windows(field.len()).any(|bytes| bytes == field)
+}

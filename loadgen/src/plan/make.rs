@@ -2,10 +2,11 @@
 
 use super::Plan;
 use super::ask::Ask;
+use super::closing::close;
 use super::draw::Draw;
 use super::place::{Room, place};
 use super::wire::Writer;
-use crate::chance::Chance;
+use crate::chance::{Chance, Deck};
 use crate::dataset::DataSet;
 use crate::model::Model;
 use crate::workload::{Kind, Schedule, Workload};
@@ -17,7 +18,27 @@ impl Plan {
         let mut chance = Chance::new(seed, "spelling");
         let mut writer = Writer::default();
         let mut model = Model::new(data);
-        let mut plan = Plan {
+        let mut plan = Plan::empty(seed, workload);
+        let mut closing = (Chance::new(seed, "closing"), Deck::once_in(2));
+        for requests in [workload.warmup, workload.requests] {
+            let room = room(workload, requests);
+            for ask in asks(&mut draw, &mut chance, room, workload, requests) {
+                let mut request = writer.write(&mut chance, &ask);
+                let mut answer = model.answer(&ask.meaning);
+                if workload.schedule == Schedule::Churn && closing.1.deal(&mut closing.0) {
+                    close(&mut request, &mut answer);
+                }
+                plan.push(ask.kind, &request, &answer);
+            }
+            plan.warmup_rounds = plan.rounds.len();
+            plan.rounds.extend(vec![room.depth; room.rounds]);
+        }
+        plan
+    }
+
+    /// A plan without requests.
+    pub(super) fn empty(seed: u64, workload: &Workload) -> Plan {
+        Plan {
             seed,
             connections: workload.connections as usize,
             pipelining: workload.pipelining as usize,
@@ -29,20 +50,17 @@ impl Plan {
             answer_ends: Vec::new(),
             requests: Vec::new(),
             answers: Vec::new(),
-        };
-        for requests in [workload.warmup, workload.requests] {
-            let room = room(workload, requests);
-            for ask in asks(&mut draw, &mut chance, room, workload, requests) {
-                plan.requests.extend(writer.write(&mut chance, &ask));
-                plan.answers.extend(model.answer(&ask.meaning));
-                plan.kinds.push(ask.kind);
-                plan.request_ends.push(plan.requests.len() as u32);
-                plan.answer_ends.push(plan.answers.len() as u32);
-            }
-            plan.warmup_rounds = plan.rounds.len();
-            plan.rounds.extend(vec![room.depth; room.rounds]);
+            blanks: false,
         }
-        plan
+    }
+
+    /// Appends a request; their order is that of the cells, by round, connection and position.
+    pub(super) fn push(&mut self, kind: Kind, request: &[u8], answer: &[u8]) {
+        self.kinds.push(kind);
+        self.requests.extend_from_slice(request);
+        self.answers.extend_from_slice(answer);
+        self.request_ends.push(self.requests.len() as u32);
+        self.answer_ends.push(self.answers.len() as u32);
     }
 }
 
@@ -50,7 +68,7 @@ fn room(workload: &Workload, requests: u32) -> Room {
     let share = workload.share(requests) as usize;
     let (rounds, depth) = match workload.schedule {
         Schedule::Waves => (share / workload.pipelining as usize, workload.pipelining as usize),
-        Schedule::ClosedLoop => (usize::from(share > 0), share),
+        Schedule::ClosedLoop | Schedule::Churn => (usize::from(share > 0), share),
     };
     Room { rounds, connections: workload.connections as usize, depth }
 }

@@ -5,8 +5,11 @@
 //! answers the contract leaves open are not load; they are in [`crate::cases`]. Nothing here opens a socket.
 
 mod ask;
+mod attack;
 mod broken;
 mod chains;
+mod closing;
+mod constant;
 mod draw;
 mod make;
 mod place;
@@ -14,6 +17,8 @@ mod pool;
 mod singles;
 mod tokens;
 mod wire;
+
+pub use attack::Phase;
 
 use crate::workload::{Kind, Schedule};
 use anyhow::{Context, bail, ensure};
@@ -41,14 +46,18 @@ pub struct Plan {
     answer_ends: Vec<u32>,
     requests: Vec<u8>,
     answers: Vec<u8>,
+    /// Whether bytes of the answers are blanks; in the encoding it is the magic that tells.
+    #[serde(skip)]
+    blanks: bool,
 }
 
 const MAGIC: &[u8; 8] = b"LGPLAN01";
+const MAGIC_BLANKS: &[u8; 8] = b"LGBLANK1";
 
 impl Plan {
     /// The plan as bytes, with a checksum.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = if self.blanks { MAGIC_BLANKS } else { MAGIC }.to_vec();
         bytes.extend(postcard::to_allocvec(self).expect("a plan is plain data"));
         let sum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&sum);
@@ -57,13 +66,15 @@ impl Plan {
 
     /// Reads what [`Plan::encode`] wrote; anything else is an error.
     pub fn decode(bytes: &[u8]) -> anyhow::Result<Plan> {
-        ensure!(bytes.starts_with(MAGIC), "this is no plan: make one with `loadgen plan`");
+        let blanks = bytes.starts_with(MAGIC_BLANKS);
+        ensure!(blanks || bytes.starts_with(MAGIC), "this is no plan: make one with `loadgen plan`");
         let (body, sum) = bytes.split_at(bytes.len().saturating_sub(32).max(MAGIC.len()));
         if Sha256::digest(body)[..] != *sum {
             bail!("the plan is damaged (its checksum does not fit {} bytes): make it again", bytes.len());
         }
-        postcard::from_bytes(&body[MAGIC.len()..])
-            .context("the plan is of another version: make it again with `loadgen plan`")
+        let plan: Plan = postcard::from_bytes(&body[MAGIC.len()..])
+            .context("the plan is of another version: make it again with `loadgen plan`")?;
+        Ok(Plan { blanks, ..plan })
     }
 
     /// Requests in all.
@@ -111,6 +122,11 @@ impl Plan {
         span(&self.answer_ends, index)
     }
 
+    /// Whether the connection is over with its answer.
+    pub fn closes(&self, index: usize) -> bool {
+        closing::closes(&self.answers[self.answer(index)])
+    }
+
     /// All requests, one after the other.
     pub fn requests(&self) -> &[u8] {
         &self.requests
@@ -119,6 +135,12 @@ impl Plan {
     /// All answers, one after the other.
     pub fn answers(&self) -> &[u8] {
         &self.answers
+    }
+
+    /// Whether bytes that came are those of a stretch of [`Plan::answers`] as long as they.
+    pub fn fits(&self, right: &[u8], came: &[u8]) -> bool {
+        right == came
+            || self.blanks && right.iter().zip(came).all(|(right, came)| right == came || *right == constant::BLANK)
     }
 }
 

@@ -3,4 +3,5 @@
 mod cases;
 mod checker;
 mod command;
+mod native;
 mod replay;

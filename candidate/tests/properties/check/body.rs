@@ -24,8 +24,11 @@ pub fn chunked(bytes: &[u8], cuts: &[usize]) {
     }
 }
 
-/// A body and what follows it, if it is complete.
-fn fed(bytes: &[u8], cuts: &[usize]) -> Result<Option<(Vec<u8>, Vec<u8>)>, Fault> {
+/// A body and what follows it.
+type Whole = (Vec<u8>, Vec<u8>);
+
+/// Both, if the body is complete.
+fn fed(bytes: &[u8], cuts: &[usize]) -> Result<Option<Whole>, Fault> {
     let mut chunked = Chunked::default();
     let mut buffer = Vec::new();
     let mut start = 0;

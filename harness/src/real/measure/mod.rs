@@ -5,6 +5,7 @@ mod fault;
 pub mod pairs;
 pub mod perf;
 pub mod samples;
+pub mod tree_hash;
 pub mod vm;
 
 pub use fault::Fault;
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, bail};
-use loadgen::dataset::DataSet;
+use anyhow::{Context as _, Error, Result, bail};
+use loadgen::dataset::{DataSet, fixture};
 use loadgen::plan::Plan;
 use loadgen::workload::{Schedule, Workload};
 
@@ -40,6 +41,15 @@ impl Load {
         let set = DataSet::generate(seed, workload);
         let plan = Plan::make(seed, workload, &set);
         Load { seed, data: set.files(), plan, gate: workload.schedule == Schedule::Waves }
+    }
+
+    /// One request again and again, with one answer, on the data of the contract's fixture.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the answer.
+    pub fn constant(workload: &Workload, seed: u64, request: &[u8], answer: &[u8]) -> Result<Load> {
+        let plan = Plan::constant(seed, workload, request, answer).map_err(Error::msg)?;
+        Ok(Load { seed, data: fixture().files(), plan, gate: workload.schedule == Schedule::Waves })
     }
 
     /// Write the data files below this folder.

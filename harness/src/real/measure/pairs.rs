@@ -124,20 +124,27 @@ impl Bench<'_> {
         if let Some(counted) = store.and_then(|store| store.get(server.sha256, seed)) {
             return Ok(counted);
         }
-        let load = Load::make(self.workload, seed);
-        let mut result = self.meter.measure(server.path, &load, self.stop);
-        for _ in 0..RETRIES {
-            if !matches!(result, Err(Fault::Unsound(_))) {
-                break;
-            }
-            result = self.meter.measure(server.path, &load, self.stop);
-        }
-        let counted = result?;
+        let counted = sample(self.meter, server.path, &Load::make(self.workload, seed), self.stop)?;
         if let Some(store) = store {
             store.put(server.sha256, seed, &counted);
         }
         Ok(counted)
     }
+}
+
+/// One server under one load, taken again while it is unsound.
+///
+/// # Errors
+/// The last fault.
+pub fn sample(meter: &dyn Meter, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> Result<Counted, Fault> {
+    let mut result = meter.measure(server, load, stop);
+    for _ in 0..RETRIES {
+        if !matches!(result, Err(Fault::Unsound(_))) {
+            break;
+        }
+        result = meter.measure(server, load, stop);
+    }
+    result
 }
 
 /// The pairs without their profiles.

@@ -2,9 +2,9 @@
 //! between its two edges.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -77,6 +77,7 @@ impl Meter for Native {
             cpus: vec![self.server_cpu],
             until: None,
             stop: stop.clone(),
+            silent: OnceLock::new(),
         };
         let running = servers.start(folder.path()).map_err(|error| Fault::Invalid(format!("{error:#}")))?;
         let (addr, pid) = (running.addr(), running.pid());

@@ -18,6 +18,10 @@ const OWN_LIBRARIES: &[&str] = &["libc6", "libgcc-s1", "gcc-12-base", "gcc-14-ba
 const EMULATOR: &str = "qemu-system-x86";
 const FIRMWARE: &[&str] = &["qemu-system-data", "seabios"];
 const KERNEL: &str = "linux-image-cloud-amd64";
+/// The network emulator of the kernel, which Debian builds as a module.
+const NETEM: &str = "sch_netem.ko";
+/// What the cache holds of a machine: the emulator's files, the kernel, the module, and the list of packages.
+const CONTENTS: [&str; 4] = ["root", "vmlinux", NETEM, "manifest"];
 /// With 7.2 a machine with two CPUs hangs at boot under icount.
 const OLDEST_MAJOR: u32 = 10;
 
@@ -28,13 +32,16 @@ pub struct Fetched {
     pub root: PathBuf,
     /// The kernel's ELF.
     pub kernel: PathBuf,
+    /// The kernel's network emulator.
+    pub netem: PathBuf,
     /// Every package with version and checksum; what a fingerprint is made of.
     pub manifest: String,
 }
 
 /// What is in the cache, else fetches it. An interrupted fetch leaves nothing that looks finished.
 pub fn fetch(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Fetched> {
-    let place = cache.join(format!("machine-{}", &hex(&Sha256::digest(LOCK))[..12]));
+    let name = hex(&Sha256::digest(format!("{LOCK}{}", CONTENTS.join(" "))));
+    let place = cache.join(format!("machine-{}", &name[..12]));
     if !place.join("manifest").exists() {
         fs::create_dir_all(cache).with_context(|| format!("cannot make the cache folder {}", cache.display()))?;
         let work = tempfile::Builder::new().prefix("fetching-").tempdir_in(cache)?;
@@ -51,7 +58,7 @@ pub fn fetch(cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Fetched> {
         }
     }
     let manifest = fs::read_to_string(place.join("manifest"))?;
-    Ok(Fetched { root: place.join("root"), kernel: place.join("vmlinux"), manifest })
+    Ok(Fetched { root: place.join("root"), kernel: place.join("vmlinux"), netem: place.join(NETEM), manifest })
 }
 
 fn into(work: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
@@ -103,6 +110,7 @@ fn into(work: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
         run("dpkg-deb", &["-x", &deb.to_string_lossy(), &to.to_string_lossy()], &debs)?;
         if is_kernel {
             fs::write(done.join("vmlinux"), boot_image(&to)?)?;
+            fs::write(done.join(NETEM), netem(&to)?)?;
         }
         manifest.insert(package.name, format!("{} {} {known}", package.version, package.sum));
     }
@@ -121,6 +129,22 @@ fn boot_image(unpacked: &Path) -> Result<Vec<u8>> {
         }
     }
     bail!("the kernel package has no vmlinuz")
+}
+
+/// The module's ELF. Debian 13 packs its modules, and has them below `usr`.
+fn netem(unpacked: &Path) -> Result<Vec<u8>> {
+    let folders = ["lib/modules", "usr/lib/modules"].map(|folder| fs::read_dir(unpacked.join(folder)));
+    for release in folders.into_iter().flatten().flatten() {
+        let module = release?.path().join("kernel/net/sched").join(NETEM);
+        let packed = module.with_extension("ko.xz");
+        if packed.exists() {
+            run("xz", &["-d", &packed.to_string_lossy()], unpacked)?;
+        }
+        if module.exists() {
+            return Ok(fs::read(module)?);
+        }
+    }
+    bail!("the kernel package has no module {NETEM}")
 }
 
 /// Name to (version, checksum).
@@ -296,8 +320,8 @@ impl Package {
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<String> {
     let output = Command::new(program).args(arguments).current_dir(folder).env("LC_ALL", "C").output();
-    let output =
-        output.with_context(|| format!("cannot run {program}: it comes with Debian's packages apt and dpkg"))?;
+    let output = output
+        .with_context(|| format!("cannot run {program}: it comes with Debian's packages apt, dpkg and xz-utils"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let shown = arguments.iter().rfind(|a| !a.contains('=') && !a.starts_with('/')).unwrap_or(&"");

@@ -6,6 +6,7 @@
 //! tools     PID 1, load generator and counter, built from this repository
 //! snapshot  the machine after boot, made once (emulator, initramfs)
 //! measure   snapshot + job -> counts and answer (counts, profile, verdict)
+//! cases     snapshot + server -> what the contract's cases found there, uncounted
 //! ```
 //!
 //! Who pays for what is decided in the machine (`harness/guest/src/machine.rs`): the server's CPU pays for the server's
@@ -14,6 +15,7 @@
 //! A block of code is counted when it is entered; one left early by a fault is counted whole. Iterations of repeated
 //! string instructions are counted apart. Caches and locks are not modelled: an instruction is an instruction.
 
+mod cases;
 mod counts;
 mod emulator;
 mod fetch;
@@ -25,6 +27,8 @@ mod snapshot;
 mod sources;
 mod tools;
 mod verdict;
+
+pub use cases::Network;
 
 use super::Fault;
 use crate::judge::sample::Counted;
@@ -66,6 +70,7 @@ pub struct Job<'a> {
 #[derive(Debug)]
 pub struct VmMeter {
     parts: Parts,
+    netem: PathBuf,
     tools: Tools,
     snapshot: PathBuf,
     kernel: Symbols,
@@ -92,7 +97,8 @@ impl VmMeter {
         }
         let kernel = Symbols::kernel(&fs::read_to_string(snapshot.join("symbols"))?)?;
         let fingerprint = format!("vm-{}", &identity(&[&machine, &tools.hash])[..16]);
-        let meter = VmMeter { parts, tools, snapshot, kernel, cache, fingerprint, limit: HOST_LIMIT };
+        let netem = fetched.netem;
+        let meter = VmMeter { parts, netem, tools, snapshot, kernel, cache, fingerprint, limit: HOST_LIMIT };
         let passed = meter.cache.join(format!("passed-{}", meter.fingerprint));
         if !passed.exists() {
             say("testing that the emulated machine counts right");
@@ -146,7 +152,7 @@ impl VmMeter {
         ];
         files.extend(data.iter().map(|(path, contents)| job::File { path, mode: 0o644, contents }));
         let input = job::Job { task: Task::Measure, gate: job.gate, files };
-        let (sections, output) = self.run(&input, stop)?;
+        let (sections, output) = self.count(&input, stop)?;
         verdict::Evidence { seed: job.seed, sections: &sections, output: &output, elf: &elf, kernel: &self.kernel }
             .verdict()
     }
@@ -154,7 +160,7 @@ impl VmMeter {
     /// Runs the self-test; its figures as text, or what was counted wrongly.
     fn self_test(&self) -> Result<String> {
         let job = job::Job { task: Task::SelfTest, gate: false, files: Vec::new() };
-        match self.run(&job, &AtomicBool::new(false)) {
+        match self.count(&job, &AtomicBool::new(false)) {
             Ok((sections, output)) => selftest::judge(&sections, &output),
             Err(Fault::Own(e)) => Err(e),
             Err(other) => Err(anyhow!("{other:?}")),
@@ -162,32 +168,45 @@ impl VmMeter {
     }
 
     /// Restores the snapshot, gives it the job, and returns what it said and counted.
-    fn run(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Sections, counts::Output), Fault> {
-        let folder = tempfile::Builder::new().prefix("running-").tempdir_in(&self.cache)?;
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("job"), job.encode())?;
-        std::os::unix::fs::symlink(&self.tools.counter, at("counter.so"))?;
-        std::os::unix::fs::symlink(self.snapshot.join("state"), at("state"))?;
+    fn count(&self, job: &job::Job, stop: &AtomicBool) -> Result<(Sections, counts::Output), Fault> {
+        let folder = self.folder()?;
+        std::os::unix::fs::symlink(&self.tools.counter, folder.path().join("counter.so"))?;
+        let sections = self.run(folder.path(), job, &["-plugin", "./counter.so,out=counts"], self.limit, stop)?;
+        let counted = fs::read_to_string(folder.path().join("counts")).context("the counter left no counts")?;
+        Ok((sections, counts::parse(&counted)?))
+    }
+
+    /// A folder for one machine.
+    fn folder(&self) -> Result<tempfile::TempDir> {
+        Ok(tempfile::Builder::new().prefix("running-").tempdir_in(&self.cache)?)
+    }
+
+    /// Restores the snapshot in `folder`, gives it the job, and returns what it said.
+    fn run(
+        &self,
+        folder: &Path,
+        job: &job::Job,
+        extra: &[&str],
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Sections, Fault> {
+        fs::write(folder.join("job"), job.encode())?;
+        std::os::unix::fs::symlink(self.snapshot.join("state"), folder.join("state"))?;
         let input = format!("name={JOB_FILE},file=job");
-        let extra = ["-incoming", "file:state", "-fw_cfg", &input, "-plugin", "./counter.so,out=counts"];
-        let mut machine = Emulator::start(&self.parts, folder.path(), &extra)?;
-        match machine.wait(Instant::now() + self.limit, stop)? {
+        let extra = [&["-incoming", "file:state", "-fw_cfg", &input], extra].concat();
+        let mut machine = Emulator::start(&self.parts, folder, &extra)?;
+        match machine.wait(Instant::now() + limit, stop)? {
             Ended::Exited(0) => {}
             Ended::Exited(code) => {
                 return Err(Fault::Own(anyhow!("the emulator ended with code {code}. {}", machine.last_words())));
             }
             Ended::Overtime => {
-                return Err(Fault::Invalid(format!(
-                    "the measurement did not end within {:?} of host time",
-                    self.limit
-                )));
+                return Err(Fault::Invalid(format!("the emulated machine did not end within {limit:?} of host time")));
             }
             Ended::Interrupted => return Err(Fault::Interrupted),
         }
-        let said = fs::read(at("answer")).context("the emulated machine left no answer")?;
-        let sections = answer::sections(&said).map_err(|e| anyhow!("{e}. {}", machine.last_words()))?;
-        let output = counts::parse(&fs::read_to_string(at("counts")).context("the counter left no counts")?)?;
-        Ok((sections, output))
+        let said = fs::read(folder.join("answer")).context("the emulated machine left no answer")?;
+        Ok(answer::sections(&said).map_err(|e| anyhow!("{e}. {}", machine.last_words()))?)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Builds what runs inside and around the emulated machine from this repository: PID 1 and the load generator (static,
 //! for the machine has no libraries) and the counter. Kept in the cache under the hash of their sources.
 
+use super::super::tree_hash::tree_hash;
 use super::fetch::hex;
 use anyhow::{Context, Result, bail, ensure};
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,10 @@ pub fn build(repo_root: &Path, cache: &Path, say: &mut dyn FnMut(&str)) -> Resul
     if !place.exists() {
         say("building what runs in the emulated machine (PID 1, load generator, counter)");
         let built = cache.join("target");
+        fs::create_dir_all(&built).with_context(|| format!("cannot make {}", built.display()))?;
+        // Programs of all checkouts come to lie under the same names here: none may build before ours are copied.
+        let folder = fs::File::open(&built)?;
+        flock(&folder, FlockOperation::LockExclusive).with_context(|| format!("cannot lock {}", built.display()))?;
         cargo(repo_root, &built, STATIC, &["-p", "vm-init", "-p", "loadgen", "--target", TARGET])?;
         cargo(repo_root, &built, "", &["-p", "vm-counter"])?;
         let work = tempfile::Builder::new().prefix("building-").tempdir_in(cache)?;
@@ -85,57 +91,11 @@ fn cargo(repo_root: &Path, target: &Path, flags: &str, arguments: &[&str]) -> Re
     Ok(())
 }
 
-/// Hash over every source file's path and contents, and over the compiler's version.
+/// Of all sources, and of the compiler's version and its flags.
 fn source_hash(repo_root: &Path) -> Result<String> {
-    let mut files = Vec::new();
-    for source in SOURCES {
-        collect(&repo_root.join(source), &mut files)?;
-    }
-    files.sort();
-    let mut hash = Sha256::new();
-    for file in files {
-        let contents = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let name = file.strip_prefix(repo_root).unwrap_or(&file).to_string_lossy().into_owned();
-        hash.update(format!("{name} {}\n", contents.len()));
-        hash.update(contents);
-    }
     let version = Command::new("rustc").arg("-vV").current_dir(repo_root).output().context("cannot run rustc -vV")?;
+    let mut hash = Sha256::new_with_prefix(tree_hash(repo_root, SOURCES)?);
     hash.update(version.stdout);
     hash.update(STATIC);
     Ok(hex(&hash.finalize()))
-}
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    if !path.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    for entry in fs::read_dir(path).with_context(|| format!("cannot list {}", path.display()))? {
-        let path = entry?.path();
-        if path.file_name().is_none_or(|name| name != "target") {
-            collect(&path, files)?;
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_changes_with_any_source_and_not_with_what_was_built() {
-        let root = tempfile::tempdir().unwrap();
-        for file in ["Cargo.toml", "Cargo.lock", "harness/guest/src/main.rs", "harness/plugin/lib.rs", "loadgen/a.rs"] {
-            let path = root.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, file).unwrap();
-        }
-        let first = source_hash(root.path()).unwrap();
-        fs::create_dir(root.path().join("loadgen/target")).unwrap();
-        fs::write(root.path().join("loadgen/target/x"), "built").unwrap();
-        assert_eq!(source_hash(root.path()).unwrap(), first);
-        fs::write(root.path().join("harness/guest/src/main.rs"), "changed").unwrap();
-        assert_ne!(source_hash(root.path()).unwrap(), first);
-    }
 }

@@ -8,12 +8,11 @@ use mio::net::TcpStream;
 use mio::{Interest as Readiness, Registry, Token};
 
 use crate::api::Service;
-use crate::choices::{Interest, ReadInto, ReadUntil, WriteMode};
+use crate::choices::{Interest, ReadInto, ReadUntil};
 use crate::conn::{Conn, Input, Step};
+use crate::engine::turn::{REQUESTS_PER_TURN, Turn, answer};
 use crate::tunables;
 
-/// Requests answered in one turn; the rest waits until the others had theirs.
-const REQUESTS_PER_TURN: usize = 512;
 /// Reads in one turn.
 const READS_PER_TURN: usize = 16;
 
@@ -25,17 +24,6 @@ pub struct Shared<'s> {
     pub scratch: Vec<u8>,
     /// The buffer that is lent to connections.
     pub lent: Input,
-}
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Nothing to do until the socket is ready again.
-    Wait,
-    /// There is more to do.
-    Again,
-    /// The connection is over.
-    Over,
 }
 
 /// A connection and its socket.
@@ -76,6 +64,11 @@ impl Peer {
         self.fin_seen |= event.is_read_closed();
     }
 
+    /// Lets the next turn read, whatever the poll has reported.
+    pub fn look_again(&mut self) {
+        self.readable = true;
+    }
+
     /// Reads, answers and writes what can be. An error concerns this connection only.
     pub fn turn(&mut self, shared: &mut Shared<'_>, registry: &Registry, token: Token) -> io::Result<Turn> {
         // A connection that has nothing of its own works in the worker's buffer; what is left moves to its own.
@@ -96,7 +89,7 @@ impl Peer {
         let mut left = REQUESTS_PER_TURN;
         let mut reads = 0;
         loop {
-            let step = self.answer(shared, registry, token, &mut left)?;
+            let step = answer(&mut self.conn, &mut shared.service, &mut left);
             self.flush(registry, token)?;
             if self.conn.take_shutdown() {
                 self.socket.shutdown(Shutdown::Write)?;
@@ -105,6 +98,7 @@ impl Peer {
                 return Ok(Turn::Over);
             }
             match step {
+                Step::Answered if left > 0 => continue,
                 Step::Answered => return Ok(Turn::Again),
                 Step::Full if !self.conn.is_full() => continue,
                 Step::Full | Step::Hungry | Step::Over => {}
@@ -133,30 +127,6 @@ impl Peer {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Answers what is there; `Answered` if there was more than `left` allows.
-    fn answer(
-        &mut self,
-        shared: &mut Shared<'_>,
-        registry: &Registry,
-        token: Token,
-        left: &mut usize,
-    ) -> io::Result<Step> {
-        let mut step = Step::Answered;
-        while *left > 0 {
-            step = self.conn.step(&mut shared.service);
-            if step != Step::Answered {
-                break;
-            }
-            *left -= 1;
-            if tunables::WRITE_MODE == WriteMode::PerResponse {
-                shared.service.batch_done();
-                self.flush(registry, token)?;
-            }
-        }
-        shared.service.batch_done();
-        Ok(step)
     }
 
     fn read(&mut self, shared: &mut Shared<'_>) -> io::Result<usize> {

@@ -1,36 +1,46 @@
 //! The engine over epoll, by way of mio: who is ready, who gets a turn, who is accepted, whose time is up.
 
+mod peer;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
+use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use super::Engine;
-use super::peer::{Peer, Shared, Turn};
+use super::listen;
+use super::pool::Pool;
+use super::stop::Stop;
+use super::time::Time;
+use super::turn::Turn;
 use crate::api::Service;
-use crate::choices::{Buffers, Clock, NoDelay};
-use crate::conn::{Conn, Input};
+use crate::choices::NoDelay;
+use crate::conn::Input;
 use crate::state::State;
 use crate::tunables;
+use peer::{Peer, Shared};
 
 const LISTENER: Token = Token(usize::MAX);
-/// Buffers of closed connections that are kept.
-const POOL: usize = 1_024;
+const STOP: Token = Token(usize::MAX - 1);
 
 /// Serves with edge-triggered readiness.
 pub struct Epoll {
     poll: Poll,
-    listener: mio::net::TcpListener,
+    /// None once the end is asked for.
+    listener: Option<mio::net::TcpListener>,
+    /// Registered in the poll, so it must stay open.
+    _stop: Stop,
     peers: Slab<Peer>,
     /// Connections that get a turn, in this order.
     queue: VecDeque<usize>,
-    pool: Vec<Conn>,
+    pool: Pool,
     accepting: Accepting,
-    start: Instant,
-    now: u64,
+    time: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,19 +54,21 @@ enum Accepting {
 }
 
 impl Engine for Epoll {
-    fn new(listener: TcpListener) -> io::Result<Self> {
+    fn new(listener: TcpListener, stop: Stop) -> io::Result<Self> {
         let poll = Poll::new()?;
+        listener.set_nonblocking(true)?;
         let mut listener = mio::net::TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        poll.registry().register(&mut SourceFd(&stop.as_fd().as_raw_fd()), STOP, Interest::READABLE)?;
         Ok(Self {
             poll,
-            listener,
+            listener: Some(listener),
+            _stop: stop,
             peers: Slab::new(),
             queue: VecDeque::new(),
-            pool: Vec::new(),
+            pool: Pool::default(),
             accepting: Accepting::Somebody,
-            start: Instant::now(),
-            now: 0,
+            time: Time::new(),
         })
     }
 
@@ -64,22 +76,29 @@ impl Engine for Epoll {
         let mut shared =
             Shared { service: Service::new(state), scratch: vec![0; tunables::READ_BUFFER], lent: Input::default() };
         let mut events = Events::with_capacity(tunables::EVENTS_PER_POLL);
-        let mut next_sweep = 0;
-        loop {
-            match self.poll.poll(&mut events, self.patience(next_sweep)) {
+        while !self.has_ended() {
+            match self.poll.poll(&mut events, self.patience()) {
                 Ok(()) => {}
                 // A stopped and continued process sees this; nothing is lost.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            self.read_clock();
+            self.time.read();
+            let mut stop = false;
             for event in &events {
-                if event.token() == LISTENER {
-                    self.accepting = Accepting::Somebody;
-                } else if let Some(peer) = self.peers.get_mut(event.token().0) {
-                    peer.note(event);
-                    enqueue(&mut self.queue, peer, event.token().0);
+                match event.token() {
+                    LISTENER => self.accepting = Accepting::Somebody,
+                    STOP => stop = true,
+                    Token(key) => {
+                        if let Some(peer) = self.peers.get_mut(key) {
+                            peer.note(event);
+                            enqueue(&mut self.queue, peer, key);
+                        }
+                    }
                 }
+            }
+            if stop && self.time.take_stop() {
+                self.begin_to_end()?;
             }
             if self.accepting == Accepting::Somebody {
                 self.accept()?;
@@ -89,11 +108,11 @@ impl Engine for Epoll {
                     self.turn(key, &mut shared);
                 }
             }
-            if self.now >= next_sweep {
-                next_sweep = self.now + tunables::SWEEP_EVERY;
+            if self.time.take_sweep() {
                 self.sweep();
             }
         }
+        Ok(())
     }
 }
 
@@ -105,31 +124,30 @@ fn enqueue(queue: &mut VecDeque<usize>, peer: &mut Peer, key: usize) {
 
 impl Epoll {
     /// How long the poll may wait.
-    fn patience(&self, next_sweep: u64) -> Option<Duration> {
+    fn patience(&self) -> Option<Duration> {
         if !self.queue.is_empty() || self.accepting == Accepting::Somebody {
             return Some(Duration::ZERO);
         }
         let nothing_to_watch = self.peers.is_empty() && self.accepting == Accepting::Nobody;
         // One more, for the poll counts whole milliseconds and must not wake up just before the sweep.
-        (!nothing_to_watch).then(|| Duration::from_millis(next_sweep.saturating_sub(self.now) + 1))
-    }
-
-    fn read_clock(&mut self) {
-        self.now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        (!nothing_to_watch).then(|| self.time.until_sweep() + Duration::from_millis(1))
     }
 
     fn turn(&mut self, key: usize, shared: &mut Shared<'_>) {
-        if tunables::CLOCK == Clock::PerTurn {
-            self.read_clock();
-        }
+        self.time.turn();
         let Some(peer) = self.peers.get_mut(key) else {
             return;
         };
         peer.queued = false;
         match peer.turn(shared, self.poll.registry(), Token(key)) {
-            Ok(Turn::Wait) => peer.conn.wait(self.now),
+            Ok(Turn::Wait) if self.time.is_ending() && peer.conn.is_open() && !peer.conn.is_full() => {
+                // All that has come is answered.
+                peer.conn.close();
+                enqueue(&mut self.queue, peer, key);
+            }
+            Ok(Turn::Wait) => peer.conn.wait(self.time.now()),
             Ok(Turn::Again) => {
-                peer.conn.wait(self.now);
+                peer.conn.wait(self.time.now());
                 enqueue(&mut self.queue, peer, key);
             }
             // The peer has gone, or the socket is broken: there is nobody to tell.
@@ -138,10 +156,7 @@ impl Epoll {
     }
 
     fn remove(&mut self, key: usize) {
-        let peer = self.peers.remove(key);
-        if tunables::BUFFERS == Buffers::Pooled && self.pool.len() < POOL {
-            self.pool.push(peer.conn);
-        }
+        self.pool.keep(self.peers.remove(key).conn);
         if self.accepting == Accepting::NoRoom {
             self.accepting = Accepting::Somebody;
         }
@@ -149,7 +164,11 @@ impl Epoll {
 
     fn accept(&mut self) -> io::Result<()> {
         for _ in 0..tunables::ACCEPT_BURST {
-            match self.listener.accept() {
+            let Some(listener) = &self.listener else {
+                self.accepting = Accepting::Nobody;
+                return Ok(());
+            };
+            match listener.accept() {
                 // A socket that breaks before it is registered is as good as one that breaks after it.
                 Ok((socket, _)) => drop(self.welcome(socket)),
                 Err(error) => match error.kind() {
@@ -174,10 +193,7 @@ impl Epoll {
         if tunables::NO_DELAY == NoDelay::OnAccept {
             socket.set_nodelay(true)?;
         }
-        let conn = match self.pool.pop() {
-            Some(conn) => conn.renew(self.now),
-            None => Conn::new(self.now),
-        };
+        let conn = self.pool.open(self.time.now());
         let place = self.peers.vacant_entry();
         let token = Token(place.key());
         place.insert(Peer::new(socket, conn, self.poll.registry(), token)?);
@@ -187,12 +203,34 @@ impl Epoll {
     /// Looks at the time limits of all connections.
     fn sweep(&mut self) {
         for (key, peer) in &mut self.peers {
-            if peer.conn.check_time(self.now) {
+            if peer.conn.check_time(self.time.now()) {
                 enqueue(&mut self.queue, peer, key);
             }
         }
         if self.accepting == Accepting::NoRoom {
             self.accepting = Accepting::Somebody;
         }
+    }
+
+    /// Takes those who wait already, closes the door, and gives everybody a turn to be answered what has come.
+    fn begin_to_end(&mut self) -> io::Result<()> {
+        self.accepting = Accepting::Somebody;
+        // No more than could wait, for others may keep coming.
+        for _ in 0..listen::BACKLOG {
+            if self.accepting == Accepting::Somebody {
+                self.accept()?;
+            }
+        }
+        self.accepting = Accepting::Nobody;
+        self.listener = None;
+        for (key, peer) in &mut self.peers {
+            peer.look_again();
+            enqueue(&mut self.queue, peer, key);
+        }
+        Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.time.is_over() || self.time.is_ending() && self.peers.is_empty()
     }
 }

@@ -1,0 +1,81 @@
+//! What is checked of every request before it is routed: target, host, expectation, and the body, which is read to its
+//! end. What hyper refuses by itself never comes here.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use axum::http::{HeaderMap, StatusCode, Uri, Version};
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+
+use crate::reply::broken;
+
+/// Bytes of a body at most.
+const LARGEST: usize = 65_536;
+/// From the end of the head to the end of the body.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Checks the request, and passes it on with its body read.
+pub async fn read(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    if !target(&parts.uri) || !host(parts.version, &parts.headers) {
+        return broken(StatusCode::BAD_REQUEST);
+    }
+    if parts.headers.contains_key(TRANSFER_ENCODING) && parts.headers.contains_key(CONTENT_LENGTH) {
+        return broken(StatusCode::BAD_REQUEST);
+    }
+    if announced(&parts.headers) > LARGEST {
+        return broken(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    if parts.version >= Version::HTTP_11 && !expectation(&parts.headers) {
+        return broken(StatusCode::EXPECTATION_FAILED);
+    }
+    match tokio::time::timeout(BODY_TIME, Limited::new(body, LARGEST).collect()).await {
+        Err(_) => broken(StatusCode::REQUEST_TIMEOUT),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => broken(StatusCode::PAYLOAD_TOO_LARGE),
+        Ok(Err(_)) => broken(StatusCode::BAD_REQUEST),
+        Ok(Ok(body)) => next.run(Request::from_parts(parts, Body::from(body.to_bytes()))).await,
+    }
+}
+
+/// A path, or an http(s) address, of printable ASCII, each `%` with its two digits.
+fn target(uri: &Uri) -> bool {
+    let form = match uri.scheme_str() {
+        None => uri.authority().is_none() && uri.path().starts_with('/'),
+        Some(scheme) => ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)),
+    };
+    let text = uri.path_and_query().map_or("/", |text| text.as_str());
+    let escapes = uri
+        .path()
+        .split('%')
+        .skip(1)
+        .all(|rest| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit));
+    form && escapes && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn host(version: Version, fields: &HeaderMap) -> bool {
+    let count = fields.get_all(HOST).iter().count();
+    count == 1 || count == 0 && version < Version::HTTP_11
+}
+
+/// The announced length; what is no number is hyper's to refuse.
+fn announced(fields: &HeaderMap) -> usize {
+    fields.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
+}
+
+/// No expectation, or the one there is.
+fn expectation(fields: &HeaderMap) -> bool {
+    let mut values = fields.get_all(EXPECT).iter();
+    let known = values.next().is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    known && values.next().is_none()
+}
+
+/// A path's last segments, still as they were sent, decoded once. None if they are not UTF-8.
+pub fn parameter(uri: &Uri, from_the_end: usize) -> Option<String> {
+    let raw = uri.path().rsplit('/').nth(from_the_end)?;
+    Some(percent_decode_str(raw).decode_utf8().ok()?.into_owned())
+}
