@@ -126,3 +126,62 @@ impl Alone<'_> {
         self.shared.made.0.fetch_add(1, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::state::countries::Countries;
+    use crate::state::users::{Account, User, Users};
+
+    fn user(number: usize) -> User {
+        User::new(Account { login: number.to_string().into(), ..Account::default() }, false)
+    }
+
+    fn has(access: &mut Access<'_>, number: usize) -> bool {
+        access.batch_done();
+        access.shared().users.get(&number.to_string()).is_some()
+    }
+
+    #[test]
+    fn a_change_is_seen_by_every_worker_that_hears_of_it() {
+        const CHANGES: usize = 2 * KEPT;
+        let state = State::new(Countries::new(Vec::new(), Vec::new()), Users::default());
+        let told = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut access = Access::new(&state);
+                    let mut heard = 0;
+                    while heard < CHANGES {
+                        heard = told.load(Ordering::Relaxed);
+                        // What the response and the next request do between two workers.
+                        std::sync::atomic::fence(Ordering::Acquire);
+                        assert!(heard == 0 || has(&mut access, heard), "{heard}");
+                    }
+                });
+            }
+            let mut access = Access::new(&state);
+            for number in 1..=CHANGES {
+                access.alone().make(Change::User(user(number)));
+                told.store(number, Ordering::Release);
+                assert!(has(&mut access, number), "{number}, by the worker itself");
+            }
+        });
+    }
+
+    #[test]
+    fn a_worker_that_missed_more_than_is_kept_has_all_the_same() {
+        let state = State::new(Countries::new(Vec::new(), Vec::new()), Users::default());
+        let (mut idle, mut busy) = (Access::new(&state), Access::new(&state));
+        for number in 1..=KEPT + 1 {
+            busy.alone().make(Change::User(user(number)));
+        }
+        for number in [1, 2, KEPT, KEPT + 1] {
+            assert!(has(&mut idle, number), "{number}");
+        }
+        busy.alone().make(Change::User(user(KEPT + 2)));
+        assert!(has(&mut idle, KEPT + 2) && !has(&mut idle, KEPT + 3));
+    }
+}
