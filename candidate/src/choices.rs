@@ -232,11 +232,11 @@ choices! {
         /// Binary search over merged ranges, made anew when a subnet changes.
         Ranges,
     }
-    /// How long the lock on the shared tables is held.
-    LockSpan {
-        /// For one request.
+    /// How often a worker looks whether the shared tables have changed.
+    StateCheck {
+        /// For every request that reads them.
         PerRequest,
-        /// For all requests that came together on a connection.
+        /// Once for all requests that came together on a connection.
         PerBatch,
     }
 }

@@ -159,9 +159,9 @@ pub const COUNTRY_MATCH: CountryMatch = CountryMatch::ByText;
 /// choices: SubnetCheck::EveryLength | SubnetCheck::UsedLengths | SubnetCheck::Ranges
 pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::Ranges;
 
-/// How long the lock on the shared tables is held.
-/// choices: LockSpan::PerRequest | LockSpan::PerBatch
-pub const LOCK_SPAN: LockSpan = LockSpan::PerRequest;
+/// How often a worker looks whether the shared tables have changed.
+/// choices: StateCheck::PerRequest | StateCheck::PerBatch
+pub const STATE_CHECK: StateCheck = StateCheck::PerRequest;
 
 #[cfg(test)]
 mod tests {

@@ -3,23 +3,22 @@
 use super::{Request, Service, acting_user, bearer, check_address};
 use crate::http::{Method, address, target};
 use crate::reply::Status;
+use crate::state::users::User;
+use crate::state::{Alone, Change};
 
-impl Service<'_> {
+impl<'s> Service<'s> {
     pub(super) fn block_user(&mut self, request: &Request<'_>, address: u32, login: &[u8]) -> Result<Status, Status> {
-        self.check_admin(request, address)?;
+        let mut alone = self.check_admin(request, address)?;
         let login = target::decode(login);
-        let tables = self.access.alone();
-        let user = std::str::from_utf8(&login).ok().and_then(|login| tables.users.get_mut(login));
+        let user = std::str::from_utf8(&login).ok().and_then(|login| alone.tables().users.get(login));
         let user = user.ok_or(Status::NotFound)?;
         let block = request.method == Method::Put;
-        match (block, user.blocked) {
-            (true, true) => Err(Status::Conflict),
-            (false, false) => Err(Status::NotFound),
-            _ => {
-                user.blocked = block;
-                Ok(if block { Status::Created } else { Status::NoContent })
-            }
+        if user.blocked == block {
+            return Err(if block { Status::Conflict } else { Status::NotFound });
         }
+        let user = User { blocked: block, ..user.clone() };
+        alone.make(Change::User(user));
+        Ok(if block { Status::Created } else { Status::NoContent })
     }
 
     pub(super) fn block_subnet(
@@ -29,29 +28,27 @@ impl Service<'_> {
         ip: &[u8],
         mask: &[u8],
     ) -> Result<Status, Status> {
-        self.check_admin(request, address)?;
-        let ip = address::parse(&target::decode(ip));
+        let mut alone = self.check_admin(request, address)?;
+        let address = address::parse(&target::decode(ip));
         let length = address::prefix_length(&target::decode(mask));
-        let (Some(ip), Some(length)) = (ip, length) else {
+        let (Some(address), Some(length)) = (address, length) else {
             return Err(Status::BadRequest);
         };
-        let subnets = &mut self.access.alone().subnets;
-        match request.method {
-            Method::Put if subnets.insert(ip, length) => Ok(Status::Created),
-            Method::Put => Err(Status::Conflict),
-            _ if subnets.remove(ip, length) => Ok(Status::NoContent),
-            _ => Err(Status::NotFound),
+        let block = request.method == Method::Put;
+        if alone.tables().subnets.has(address, length) == block {
+            return Err(if block { Status::Conflict } else { Status::NotFound });
         }
+        alone.make(Change::Subnet { address, length, blocked: block });
+        Ok(if block { Status::Created } else { Status::NoContent })
     }
 
-    /// Everything that comes before the parameters are looked at. Takes the tables alone, and keeps them: what was
-    /// checked holds until the change is made.
-    fn check_admin(&mut self, request: &Request<'_>, address: u32) -> Result<(), Status> {
+    /// Everything that comes before the parameters are looked at. What was checked holds until the result is dropped.
+    fn check_admin(&mut self, request: &Request<'_>, address: u32) -> Result<Alone<'s>, Status> {
         let login = bearer(&self.signer, request, &mut self.payload);
-        let tables = self.access.alone();
-        check_address(tables, address)?;
-        if acting_user(self.state, tables, login.as_deref(), address)?.is_admin {
-            Ok(())
+        let alone = self.access.alone();
+        check_address(alone.tables(), address)?;
+        if acting_user(self.state, alone.tables(), login.as_deref(), address)?.account.is_admin {
+            Ok(alone)
         } else {
             Err(Status::Forbidden)
         }

@@ -1,5 +1,5 @@
 //! The endpoints: from a complete request to its response. Every endpoint first works out what depends on the request
-//! alone, then takes the tables once and decides in the order of the contract.
+//! alone, then looks at the tables once and decides in the order of the contract.
 
 mod auth;
 mod blacklist;
@@ -61,12 +61,11 @@ impl<'s> Service<'s> {
                 if let Err(status) = outcome {
                     reply::empty(out, status, request.ending);
                 }
-                self.access.request_done();
             }
         }
     }
 
-    /// To be called before responses leave and before waiting for anything.
+    /// To be called before responses leave, and before more is read or waited for.
     pub fn batch_done(&mut self) {
         self.access.batch_done();
     }
@@ -96,7 +95,7 @@ fn check_address(tables: &Tables, address: u32) -> Result<(), Status> {
 /// The user of `login` if they exist, are not blocked, and may act from `address`.
 fn acting_user<'t>(state: &State, tables: &'t Tables, login: Option<&str>, address: u32) -> Result<&'t User, Status> {
     let user = login.and_then(|login| tables.users.get(login)).ok_or(Status::Forbidden)?;
-    if user.blocked || !state.country_fits(address, user) { Err(Status::Forbidden) } else { Ok(user) }
+    if user.blocked || !state.country_fits(address, &user.account) { Err(Status::Forbidden) } else { Ok(user) }
 }
 
 /// The login that the request's token names.

@@ -4,7 +4,8 @@ use super::{Request, Service, acting_user, bearer, check_address};
 use crate::http::Method;
 use crate::json::{self, Kind, Member, NotThatObject};
 use crate::reply::{self, Status};
-use crate::state::users::User;
+use crate::state::Change;
+use crate::state::users::{Account, User};
 use crate::tunables;
 
 const CREATED: [(&str, Kind); 5] = [
@@ -24,7 +25,7 @@ impl Service<'_> {
         check_address(tables, address)?;
         let user = acting_user(self.state, tables, login.as_deref(), address)?;
         self.body.clear();
-        user.append_body(login.as_deref().unwrap_or_default(), &mut self.body);
+        user.account.append_body(&mut self.body);
         reply::json_head(out, self.body.len(), request.ending);
         if request.method != Method::Head {
             out.extend_from_slice(&self.body);
@@ -33,60 +34,60 @@ impl Service<'_> {
     }
 
     pub(super) fn create_user(&mut self, request: &Request<'_>, address: u32) -> Result<Status, Status> {
-        let new = new_user(request.body);
-        let tables = self.access.alone();
-        check_address(tables, address)?;
-        let (login, mut user) = new?;
-        user.country_number = self.state.countries.number(&user.country);
-        if !self.state.country_fits(address, &user) {
+        let new = new_account(request.body);
+        let mut alone = self.access.alone();
+        check_address(alone.tables(), address)?;
+        let mut account = new?;
+        account.country_number = self.state.countries.number(&account.country);
+        if !self.state.country_fits(address, &account) {
             return Err(Status::Forbidden);
         }
-        if tables.users.get(&login).is_some() {
+        if alone.tables().users.get(&account.login).is_some() {
             return Err(Status::Conflict);
         }
-        tables.users.put(login, user);
+        alone.make(Change::User(User::new(account, false)));
         Ok(Status::Created)
     }
 
     pub(super) fn change_user(&mut self, request: &Request<'_>, address: u32) -> Result<Status, Status> {
         let login = bearer(&self.signer, request, &mut self.payload);
         let members = json::read(tunables::BODY_JSON, request.body, &CHANGED);
-        let tables = self.access.alone();
-        check_address(tables, address)?;
-        acting_user(self.state, tables, login.as_deref(), address)?;
+        let mut alone = self.access.alone();
+        check_address(alone.tables(), address)?;
+        let user = acting_user(self.state, alone.tables(), login.as_deref(), address)?;
         let [password, name, phone, country] = members.map_err(|NotThatObject| Status::BadRequest)?;
-        let login = login.as_deref().unwrap_or_default();
-        let user = tables.users.get_mut(login).ok_or(Status::Forbidden)?;
-        let set = |field: &mut String, member: Member<'_>| {
-            if let Some(text) = member.into_text() {
-                *field = text.into_owned();
-            }
+        let before = &user.account;
+        let given = |member: Member<'_>, before: &str| member.into_text().map_or_else(|| before.into(), Box::from);
+        let country: Box<str> = given(country, &before.country);
+        let after = Account {
+            login: before.login.clone(),
+            password: given(password, &before.password),
+            name: given(name, &before.name),
+            phone: given(phone, &before.phone),
+            country_number: self.state.countries.number(&country),
+            country,
+            is_admin: before.is_admin,
+            ..Account::default()
         };
-        set(&mut user.password, password);
-        set(&mut user.name, name);
-        set(&mut user.phone, phone);
-        set(&mut user.country, country);
-        user.country_number = self.state.countries.number(&user.country);
-        user.changed(login);
+        let user = User::new(after, user.blocked);
+        alone.make(Change::User(user));
         Ok(Status::Accepted)
     }
 }
 
-/// Login and account that a body describes; all five members are needed.
-fn new_user(body: &[u8]) -> Result<(String, User), Status> {
+/// The account that a body describes; all five members are needed.
+fn new_account(body: &[u8]) -> Result<Account, Status> {
     let members = json::read(tunables::BODY_JSON, body, &CREATED).map_err(|NotThatObject| Status::BadRequest)?;
-    let [login, password, name, phone, country] = members.map(Member::into_text);
-    let text = |member: Option<std::borrow::Cow<'_, str>>| Some(member?.into_owned());
-    let user = || {
-        let login = text(login).filter(|login| !login.is_empty())?;
-        let user = User {
-            password: text(password)?,
-            name: text(name)?,
-            phone: text(phone)?,
-            country: text(country)?,
-            ..User::default()
-        };
-        Some((login, user))
+    let [login, password, name, phone, country] = members.map(|member| member.into_text().map(Box::<str>::from));
+    let account = || {
+        Some(Account {
+            login: login.filter(|login| !login.is_empty())?,
+            password: password?,
+            name: name?,
+            phone: phone?,
+            country: country?,
+            ..Account::default()
+        })
     };
-    user().ok_or(Status::BadRequest)
+    account().ok_or(Status::BadRequest)
 }

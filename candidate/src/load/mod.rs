@@ -74,8 +74,8 @@ mod tests {
         assert_eq!((country(0x0a05_0000), country(0x0a07_0000)), (None, None));
         let mut access = crate::state::Access::new(&state);
         let users = &access.shared().users;
-        let ann = users.get("ann").unwrap();
-        assert_eq!((users.len(), ann.password.as_str(), ann.is_admin, ann.country_number), (1, "q", true, None));
+        let ann = &users.get("ann").unwrap().account;
+        assert_eq!((users.len(), &*ann.password, ann.is_admin, ann.country_number), (1, "q", true, None));
     }
 
     #[test]

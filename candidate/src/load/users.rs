@@ -7,7 +7,7 @@ use super::BadData;
 use crate::choices::JsonReader;
 use crate::json::{self, Kind, Member};
 use crate::state::countries::Countries;
-use crate::state::users::{User, Users};
+use crate::state::users::{Account, User, Users};
 
 const WANTED: [(&str, Kind); 6] = [
     ("login", Kind::Text),
@@ -26,31 +26,31 @@ pub fn users(file: &Path, countries: &Countries) -> Result<Users, BadData> {
         if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
             continue;
         }
-        let (login, user) = user(line, countries).map_err(|reason| BadData::new(file, number, reason))?;
-        users.put(login, user);
+        let account = account(line, countries).map_err(|reason| BadData::new(file, number, reason))?;
+        users.put(User::new(account, false));
     }
     Ok(users)
 }
 
-fn user(line: &[u8], countries: &Countries) -> Result<(String, User), String> {
+fn account(line: &[u8], countries: &Countries) -> Result<Account, String> {
     let members = json::read(JsonReader::FlatFirst, line, &WANTED)
         .map_err(|_| "not a JSON object with strings for a user's members".to_owned())?;
     let text = |place: usize| {
-        members[place].text().map(str::to_owned).ok_or_else(|| format!("`{}` is missing", WANTED[place].0))
+        members[place].text().map(Box::<str>::from).ok_or_else(|| format!("`{}` is missing", WANTED[place].0))
     };
     let login = text(0)?;
     if login.is_empty() {
         return Err("the login is empty".to_owned());
     }
     let country = text(4)?;
-    let user = User {
+    Ok(Account {
+        login,
         password: text(1)?,
         name: text(2)?,
         phone: text(3)?,
         country_number: countries.number(&country),
         country,
         is_admin: members[5] == Member::Flag(true),
-        ..User::default()
-    };
-    Ok((login, user))
+        ..Account::default()
+    })
 }

@@ -8,30 +8,33 @@ use crate::http::address::mask;
 use crate::tunables;
 
 /// A set of networks, one table for each prefix length.
+#[derive(Clone)]
 pub struct Subnets {
     by_length: [HashSet<u32, TableState>; 33],
     /// Bit n is set if there is a network of prefix length n.
     used: u64,
-    /// All networks merged: first and last address of each stretch, ascending. Only kept where it is searched.
+    /// First and last address of each network, ascending. Only kept where ranges are searched.
+    networks: Vec<(u32, u32)>,
+    /// The same, merged where they touch one another.
     ranges: Vec<(u32, u32)>,
 }
 
 impl Default for Subnets {
     fn default() -> Self {
-        Self { by_length: std::array::from_fn(|_| HashSet::default()), used: 0, ranges: Vec::new() }
+        let by_length = std::array::from_fn(|_| HashSet::default());
+        Self { by_length, used: 0, networks: Vec::new(), ranges: Vec::new() }
     }
 }
 
 impl Subnets {
     /// Whether `address` lies in any of them.
     pub fn contain(&self, address: u32) -> bool {
-        let has = |length: u8| self.by_length[usize::from(length)].contains(&(address & mask(length)));
         match tunables::SUBNET_CHECK {
-            SubnetCheck::EveryLength => (0..=32).any(has),
+            SubnetCheck::EveryLength => (0..=32).any(|length| self.has(address, length)),
             SubnetCheck::UsedLengths => {
                 let mut left = self.used;
                 while left != 0 {
-                    if has(left.trailing_zeros() as u8) {
+                    if self.has(address, left.trailing_zeros() as u8) {
                         return true;
                     }
                     left &= left - 1;
@@ -45,11 +48,20 @@ impl Subnets {
         }
     }
 
+    /// Whether the network of `address` is one of them.
+    pub fn has(&self, address: u32, length: u8) -> bool {
+        self.by_length[usize::from(length)].contains(&(address & mask(length)))
+    }
+
     /// Adds the network of `address`, whose host bits do not count; whether it is new.
     pub fn insert(&mut self, address: u32, length: u8) -> bool {
-        let new = self.by_length[usize::from(length)].insert(address & mask(length));
+        let first = address & mask(length);
+        let new = self.by_length[usize::from(length)].insert(first);
         self.used |= 1 << length;
-        if new {
+        if new && tunables::SUBNET_CHECK == SubnetCheck::Ranges {
+            let network = (first, first | !mask(length));
+            let place = self.networks.partition_point(|other| *other < network);
+            self.networks.insert(place, network);
             self.merge();
         }
         new
@@ -57,31 +69,27 @@ impl Subnets {
 
     /// Removes the network of `address`; whether it was there.
     pub fn remove(&mut self, address: u32, length: u8) -> bool {
+        let first = address & mask(length);
         let table = &mut self.by_length[usize::from(length)];
-        let found = table.remove(&(address & mask(length)));
+        let found = table.remove(&first);
         if table.is_empty() {
             self.used &= !(1 << length);
         }
-        if found {
+        if found && tunables::SUBNET_CHECK == SubnetCheck::Ranges {
+            let network = (first, first | !mask(length));
+            let place = self.networks.partition_point(|other| *other < network);
+            self.networks.remove(place);
             self.merge();
         }
         found
     }
 
     fn merge(&mut self) {
-        if tunables::SUBNET_CHECK != SubnetCheck::Ranges {
-            return;
-        }
-        let mut all: Vec<(u32, u32)> = Vec::new();
-        for (length, table) in (0u8..).zip(&self.by_length) {
-            all.extend(table.iter().map(|first| (*first, *first | !mask(length))));
-        }
-        all.sort_unstable();
         self.ranges.clear();
-        for (first, last) in all {
+        for (first, last) in &self.networks {
             match self.ranges.last_mut() {
-                Some(before) if before.1 >= first => before.1 = before.1.max(last),
-                _ => self.ranges.push((first, last)),
+                Some(before) if before.1 >= *first => before.1 = before.1.max(*last),
+                _ => self.ranges.push((*first, *last)),
             }
         }
     }

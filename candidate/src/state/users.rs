@@ -1,54 +1,48 @@
 //! Users: who there is, and who of them is blocked.
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::hash::TableState;
 use crate::choices::UserBody;
 use crate::json::escape;
 use crate::tunables;
 
-/// An account.
-#[derive(Clone, Debug, Default)]
-pub struct User {
+/// What belongs to a login. It never changes; a changed user has another one.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// The login.
+    pub login: Box<str>,
     /// In plain text, as the data has it.
-    pub password: String,
+    pub password: Box<str>,
     /// Full name.
-    pub name: String,
+    pub name: Box<str>,
     /// Telephone number.
-    pub phone: String,
+    pub phone: Box<str>,
     /// The country the user acts from.
-    pub country: String,
+    pub country: Box<str>,
     /// The number of that country's name, if any address lies in it.
     pub country_number: Option<u32>,
     /// May block others.
     pub is_admin: bool,
-    /// Is blocked.
-    pub blocked: bool,
     /// The body of `GET /user`, where it is kept.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Box<[u8]>,
 }
 
-impl User {
-    /// Appends the body of `GET /user` to `out`; `login` is this user's.
-    pub fn append_body(&self, login: &str, out: &mut Vec<u8>) {
+impl Account {
+    /// Appends the body of `GET /user` to `out`.
+    pub fn append_body(&self, out: &mut Vec<u8>) {
         match tunables::USER_BODY {
-            UserBody::PerRequest => self.write_body(login, out),
+            UserBody::PerRequest => self.write_body(out),
             UserBody::Kept => out.extend_from_slice(&self.body),
         }
     }
 
-    /// To be called whenever a field has changed.
-    pub fn changed(&mut self, login: &str) {
-        if tunables::USER_BODY == UserBody::Kept {
-            let mut body = Vec::new();
-            self.write_body(login, &mut body);
-            self.body = body;
-        }
-    }
-
-    fn write_body(&self, login: &str, out: &mut Vec<u8>) {
+    fn write_body(&self, out: &mut Vec<u8>) {
         let fields = [
-            (&br#"{"login":""#[..], login),
+            (&br#"{"login":""#[..], &self.login),
             (br#"","name":""#, &self.name),
             (br#"","phone":""#, &self.phone),
             (br#"","country":""#, &self.country),
@@ -61,25 +55,69 @@ impl User {
     }
 }
 
+/// A user. A clone shares the account.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// What they have stored here.
+    pub account: Arc<Account>,
+    /// Is blocked.
+    pub blocked: bool,
+}
+
+impl User {
+    /// A user with this account.
+    pub fn new(mut account: Account, blocked: bool) -> Self {
+        if tunables::USER_BODY == UserBody::Kept {
+            let mut body = Vec::new();
+            account.write_body(&mut body);
+            account.body = body.into();
+        }
+        Self { account: Arc::new(account), blocked }
+    }
+}
+
+/// A user as the table sees them: by their login.
+#[derive(Clone)]
+struct ByLogin(User);
+
+impl Borrow<str> for ByLogin {
+    fn borrow(&self) -> &str {
+        &self.0.account.login
+    }
+}
+
+impl PartialEq for ByLogin {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.account.login == other.0.account.login
+    }
+}
+
+impl Eq for ByLogin {}
+
+impl Hash for ByLogin {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.account.login.hash(state);
+    }
+}
+
 /// All users by login.
-#[derive(Default)]
-pub struct Users(HashMap<String, User, TableState>);
+#[derive(Clone, Default)]
+pub struct Users(HashSet<ByLogin, TableState>);
 
 impl Users {
     /// The user of that login.
     pub fn get(&self, login: &str) -> Option<&User> {
-        self.0.get(login)
+        self.0.get(login).map(|user| &user.0)
     }
 
-    /// The user of that login, to be changed; call [`User::changed`] after it.
-    pub fn get_mut(&mut self, login: &str) -> Option<&mut User> {
-        self.0.get_mut(login)
+    /// Adds a user or puts them in the place of the one who has their login.
+    pub fn put(&mut self, user: User) {
+        self.0.replace(ByLogin(user));
     }
 
-    /// Adds a user or puts one in the place of another.
-    pub fn put(&mut self, login: String, mut user: User) {
-        user.changed(&login);
-        self.0.insert(login, user);
+    /// Makes room for that many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.0.reserve(more);
     }
 
     /// How many there are.
@@ -98,28 +136,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_follows_every_change_and_never_shows_the_password() {
-        let user = User {
+    fn a_body_is_that_of_the_account_and_never_shows_the_password() {
+        let account = |phone: &str, is_admin| Account {
+            login: "J\u{f6}rg/1 %".into(),
             password: "p5".into(),
             name: "a<b>&\"\\".into(),
-            phone: "+5".into(),
+            phone: phone.into(),
             country: "Bonaire, Sint Eustatius, and Saba".into(),
-            ..User::default()
+            is_admin,
+            ..Account::default()
         };
         let mut users = Users::default();
-        users.put("J\u{f6}rg/1 %".into(), user);
+        users.put(User::new(account("+5", false), false));
         let body = |users: &Users| {
             let mut out = Vec::new();
-            users.get("J\u{f6}rg/1 %").unwrap().append_body("J\u{f6}rg/1 %", &mut out);
+            users.get("J\u{f6}rg/1 %").unwrap().account.append_body(&mut out);
             String::from_utf8(out).unwrap()
         };
         let expected = r#"{"login":"Jörg/1 %","name":"a\u003cb\u003e\u0026\"\\","phone":"+5","country":"Bonaire, Sint Eustatius, and Saba"}"#;
         assert_eq!(body(&users), expected);
         assert_eq!(expected.len(), 114);
-        let user = users.get_mut("J\u{f6}rg/1 %").unwrap();
-        user.phone.clear();
-        user.is_admin = true;
-        user.changed("J\u{f6}rg/1 %");
+        users.put(User::new(account("", true), false));
         assert!(body(&users).ends_with(r#""phone":"","country":"Bonaire, Sint Eustatius, and Saba","is_admin":true}"#));
+        assert_eq!(users.len(), 1);
     }
 }
