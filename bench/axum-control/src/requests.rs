@@ -12,7 +12,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 
-use crate::reply::broken;
+use crate::reply::{bare, broken};
 
 /// Bytes of a body at most.
 const LARGEST: usize = 65_536;
@@ -38,6 +38,8 @@ pub async fn read(request: Request, next: Next) -> Response {
         Err(_) => broken(StatusCode::REQUEST_TIMEOUT),
         Ok(Err(error)) if error.is::<LengthLimitError>() => broken(StatusCode::PAYLOAD_TOO_LARGE),
         Ok(Err(_)) => broken(StatusCode::BAD_REQUEST),
+        // The router would take an empty parameter for one.
+        Ok(Ok(_)) if parts.uri.path().contains("//") => bare(StatusCode::NOT_FOUND),
         Ok(Ok(body)) => next.run(Request::from_parts(parts, Body::from(body.to_bytes()))).await,
     }
 }

@@ -163,9 +163,9 @@ impl Line {
         self.wrong(expected.join(" or "), got)
     }
 
-    /// Whether exactly these bytes come next, within a second.
-    pub fn try_expect(&mut self, right: impl AsRef<[u8]>) -> Result<bool, Failure> {
-        let deadline = Instant::now() + Duration::from_secs(1);
+    /// Whether exactly these bytes come next, beginning within that time.
+    pub fn try_expect(&mut self, right: impl AsRef<[u8]>, within: Duration) -> Result<bool, Failure> {
+        let deadline = Instant::now() + within;
         while self.come.is_empty() && self.ended.is_none() && Instant::now() < deadline {
             self.read_more(deadline);
         }

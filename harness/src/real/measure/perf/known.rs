@@ -132,7 +132,15 @@ mod tests {
     fn software_counters_prove_themselves_on_every_cpu() {
         for cpu in pin::allowed().unwrap() {
             for kind in [Kind::PageFaults, Kind::TaskClock, Kind::ContextSwitches] {
-                match prove(kind, cpu) {
+                // A clock counts what a busy host steals between two reads; a counter that is wrong is wrong every time.
+                let tries = if kind == Kind::TaskClock { 10 } else { 1 };
+                let mut found = prove(kind, cpu);
+                for _ in 1..tries {
+                    if matches!(found, Err(NoCounter::Wrong(_))) {
+                        found = prove(kind, cpu);
+                    }
+                }
+                match found {
                     Ok(()) => {}
                     Err(error @ NoCounter::Paranoid { .. }) => println!("not run: {error}"),
                     Err(error) => panic!("{error}"),
