@@ -51,6 +51,13 @@ pub fn cases() -> Vec<Case> {
             sender.join().expect("the sender does not panic");
             line.in_step()
         }),
+        own(127, "3,000 short requests in one write", |stage| {
+            let mut line = stage.open()?;
+            let sender = line.send_aside(b"GET /x HTTP/1.1\r\nHost:\r\n\r\n".repeat(3_000));
+            line.expect(status(404).repeat(3_000))?;
+            sender.join().expect("the sender does not panic");
+            line.in_step()
+        }),
         own(127, "three requests cut after every byte", |stage| {
             let pairs = mixed();
             let requests = [&pairs[1].0[..], &pairs[3].0, &pairs[0].0].concat();
@@ -75,6 +82,14 @@ pub fn cases() -> Vec<Case> {
             }
             line.expect(answers)?;
             line.in_step()
+        }),
+        own(115, "a second empty line that comes by itself", |stage| {
+            let mut line = stage.open()?;
+            line.send("\r\n")?;
+            line.quiet(Duration::from_millis(60))?;
+            line.send("\r\n")?;
+            line.expect(status_with(400, Tail::Close))?;
+            line.fin()
         }),
         fresh(206, "half a body has no answer and no effect", |stage| {
             let bytes = put_user(newcomer("late", "France")).bytes();
