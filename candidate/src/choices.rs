@@ -159,8 +159,8 @@ choices! {
         Crate,
         /// Tables and loops of our own.
         Table,
-        /// The base64-simd crate.
-        Simd,
+        /// 32 characters at a time, where the processor can; tables where not.
+        Vector,
     }
     /// How a token's header segment is judged.
     TokenHeader {

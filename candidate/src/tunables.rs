@@ -112,7 +112,7 @@ pub const MAC_KEY: MacKey = MacKey::Prepared;
 pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
-/// choices: Base64::Crate | Base64::Table | Base64::Simd
+/// choices: Base64::Crate | Base64::Table | Base64::Vector
 pub const BASE64: Base64 = Base64::Table;
 
 /// How a token's header segment is judged.

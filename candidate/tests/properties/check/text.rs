@@ -82,7 +82,7 @@ pub fn escape(text: &str) {
 
 /// All coders encode alike, decode what was encoded, and refuse the same texts.
 pub fn base64(bytes: &[u8]) {
-    let coded = [Base64::Crate, Base64::Table, Base64::Simd].map(|coder| {
+    let coded = [Base64::Crate, Base64::Table, Base64::Vector].map(|coder| {
         let (mut text, mut decoded, mut back) = (Vec::new(), Vec::new(), Vec::new());
         base64::encode_by(coder, bytes, &mut text);
         assert_eq!(base64::decode_by(coder, &text, &mut back), Some(()));
