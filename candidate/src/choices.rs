@@ -169,6 +169,13 @@ choices! {
         /// Compared with the text that we issue ourselves; read as JSON if it differs.
         KnownFirst,
     }
+    /// How a token's payload segment is read.
+    TokenPayload {
+        /// As JSON.
+        Parse,
+        /// In the form that we issue ourselves; as JSON if it has another.
+        KnownFirst,
+    }
     /// Who reads a JSON object.
     JsonReader {
         /// serde_json.

@@ -119,6 +119,10 @@ pub const BASE64: Base64 = Base64::Table;
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
 pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
 
+/// How a token's payload segment is read.
+/// choices: TokenPayload::Parse | TokenPayload::KnownFirst
+pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::Parse;
+
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst
 pub const TOKEN_JSON: JsonReader = JsonReader::FlatFirst;

@@ -8,9 +8,9 @@ use crate::choices::JsonText;
 use crate::tunables;
 
 /// Reads `wanted` from the object in `bytes`; `None` means "ask the general reader".
-pub fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> Option<[Member<'a>; N]> {
+pub(super) fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> Option<[Member<'a>; N]> {
     let mut members = [const { Member::Absent }; N];
-    let mut scan = Scan { bytes, at: 0, window: Window::of(bytes), start: 0 };
+    let mut scan = Scan::new(bytes);
     scan.mark(b'{')?;
     if scan.mark(b'}').is_some() {
         return scan.end().then_some(members);
@@ -38,6 +38,18 @@ pub fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> 
     }
 }
 
+/// The login of an object `{"login":"...","nonce":"..."}` in this very form, its strings without escapes; `None` means "ask
+/// another reader".
+pub fn login_and_nonce(bytes: &[u8]) -> Option<&str> {
+    let mut scan = Scan::new(bytes);
+    scan.literal(br#"{"login":""#)?;
+    let login = scan.plain()?;
+    scan.literal(br#"","nonce":""#)?;
+    scan.plain()?;
+    scan.literal(br#""}"#)?;
+    (scan.at == bytes.len()).then_some(login)
+}
+
 #[inline(always)]
 fn place_of(key: &str, wanted: &[(&str, Kind)]) -> Option<usize> {
     wanted.iter().position(|(name, _)| *name == key)
@@ -60,6 +72,19 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    #[inline(always)]
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, window: Window::of(bytes), start: 0 }
+    }
+
+    /// Goes behind `text`, which has to come next.
+    #[inline(always)]
+    fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
+        let next: &[u8; N] = self.bytes.get(self.at..)?.first_chunk()?;
+        self.at += N;
+        (next == text).then_some(())
+    }
+
     /// Goes behind `mark`, which may have white space before it; stays there if something else comes.
     #[inline(always)]
     fn mark(&mut self, mark: u8) -> Option<()> {
