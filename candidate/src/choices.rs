@@ -108,6 +108,8 @@ choices! {
         Httparse,
         /// A single pass that finds the end and sorts the fields as it goes.
         OnePass,
+        /// 32 bytes at a time for sound heads, where the processor can; httparse for everything else.
+        Blocks,
     }
     /// How wanted fields are found among those httparse returns.
     FieldLookup {
@@ -157,6 +159,8 @@ choices! {
         Crate,
         /// Tables and loops of our own.
         Table,
+        /// 32 characters at a time, where the processor can; tables where not.
+        Vector,
     }
     /// How a token's header segment is judged.
     TokenHeader {
@@ -165,11 +169,18 @@ choices! {
         /// Compared with the text that we issue ourselves; read as JSON if it differs.
         KnownFirst,
     }
+    /// How a token's payload segment is read.
+    TokenPayload {
+        /// As JSON.
+        Parse,
+        /// In the form that we issue ourselves; as JSON if it has another.
+        KnownFirst,
+    }
     /// Who reads a JSON object.
     JsonReader {
         /// serde_json.
         General,
-        /// A scanner for flat objects of plain strings; serde_json for everything else.
+        /// A scanner for flat objects of plain values; serde_json for everything else.
         FlatFirst,
     }
     /// What becomes of a JSON string without escapes.

@@ -25,7 +25,7 @@ pub enum Step {
     Answered,
     /// More bytes are needed.
     Hungry,
-    /// So much output waits that nothing is answered until some of it is sent.
+    /// So much output waits that nothing that is there is answered until some of it is sent.
     Full,
     /// No further request will be looked at.
     Over,
@@ -150,7 +150,16 @@ impl Conn {
     }
 
     /// Answers the next request if all of it is there.
+    #[inline]
     pub fn step(&mut self, service: &mut Service<'_>) -> Step {
+        // What nearly every batch of requests ends with.
+        if self.input.bytes().is_empty() && self.is_open() {
+            return Step::Hungry;
+        }
+        self.proceed(service)
+    }
+
+    fn proceed(&mut self, service: &mut Service<'_>) -> Step {
         let full = self.is_full();
         let step = match &mut self.phase {
             Phase::Head(_) | Phase::Body { .. } if full => Step::Full,
@@ -191,10 +200,16 @@ impl Conn {
         }
         match head::read(self.input.bytes(), progress) {
             Ok(None) => Step::Hungry,
-            Ok(Some(head)) => {
-                self.phase = Phase::Body { head, chunked: Chunked::default(), told_to_continue: false };
-                self.body(service)
-            }
+            Ok(Some(head)) => match head.framing.length {
+                // All of it is there, as it nearly always is.
+                Length::Exact(length) if self.input.bytes().len() - head.len >= length => {
+                    self.answer(service, &head, length)
+                }
+                _ => {
+                    self.phase = Phase::Body { head, chunked: Chunked::default(), told_to_continue: false };
+                    self.body(service)
+                }
+            },
             Err(fault) => self.refuse(fault),
         }
     }
@@ -222,6 +237,11 @@ impl Conn {
             return Step::Hungry;
         };
         let head = *head;
+        self.answer(service, &head, length)
+    }
+
+    /// Answers the request whose head and body, of `length` bytes, are there.
+    fn answer(&mut self, service: &mut Service<'_>, head: &Head, length: usize) -> Step {
         let (head_bytes, rest) = self.input.bytes().split_at(head.len);
         let request = Request {
             head: head_bytes,

@@ -7,6 +7,8 @@ mod strict;
 
 use std::borrow::Cow;
 
+pub use flat::login_and_nonce;
+
 use crate::choices::JsonReader;
 
 /// What a wanted member must be, null aside.
@@ -179,6 +181,22 @@ mod tests {
             b"{\"\xff\":\"a\"}",
         ] {
             assert_eq!(of(bytes), Err(NotThatObject), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_refused_wherever_it_stands() {
+        for length in 0..150 {
+            for at in 0..length {
+                let mut text = format!(r#"{{"login":"{0}","nonce":"{0}"}}"#, "a".repeat(length)).into_bytes();
+                assert!(login_and_nonce(&text).is_some() && of(&text).is_ok());
+                for start in [10, 21 + length] {
+                    text[start + at] = 0xff;
+                    assert!(login_and_nonce(&text).is_none(), "{at} of {length} from {start}");
+                    assert_eq!(of(&text), Err(NotThatObject), "{at} of {length} from {start}");
+                    text[start + at] = b'a';
+                }
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use subtle::ConstantTimeEq;
 
-use crate::choices::{MacCheck, TokenHeader};
+use crate::choices::{MacCheck, TokenHeader, TokenPayload};
 use crate::json::{self, Kind, Member, escape};
 use crate::tunables;
 use mac::Signer;
@@ -38,30 +38,34 @@ pub fn issue(signer: &Signer, login: &str, nonce: &str, scratch: &mut Vec<u8>, o
 
 /// The login a token names, if the token is acceptable now; `scratch` is room for its payload.
 pub fn verify<'s>(signer: &Signer, token: &[u8], scratch: &'s mut Vec<u8>) -> Option<Cow<'s, str>> {
-    let first = memchr::memchr(b'.', token)?;
-    let last = memchr::memrchr(b'.', token)?;
-    if first == last {
+    // A dot elsewhere than in these two places is no character of base64url in the segment that it lies in.
+    let (signed, mac) = token.split_at_checked(token.len().checked_sub(MAC_TEXT)?)?;
+    let signed = signed.strip_suffix(b".")?;
+    if !mac_fits(signer, signed, mac, scratch) {
         return None;
     }
-    let (header, payload, mac) = (&token[..first], &token[first + 1..last], &token[last + 1..]);
-    // A third dot would lie in the payload, where it is no character of base64url.
-    if !mac_fits(signer, &token[..last], mac, scratch) || !header_fits(header, scratch) {
-        return None;
-    }
+    let payload = payload(signed, scratch)?;
     scratch.clear();
     base64::decode(payload, scratch)?;
+    login_by(tunables::TOKEN_PAYLOAD, scratch).filter(|login| !login.is_empty())
+}
+
+/// The login in a decoded payload whose claims about time hold now, by a reader of one's choice.
+pub fn login_by(way: TokenPayload, payload: &[u8]) -> Option<Cow<'_, str>> {
+    if way == TokenPayload::KnownFirst
+        && let Some(login) = json::login_and_nonce(payload)
+    {
+        return Some(Cow::Borrowed(login));
+    }
     let wanted = [("login", Kind::Text), ("exp", Kind::Number), ("nbf", Kind::Number)];
-    let [login, expires, begins] = json::read(tunables::TOKEN_JSON, scratch, &wanted).ok()?;
+    let [login, expires, begins] = json::read(tunables::TOKEN_JSON, payload, &wanted).ok()?;
     if !is_current(&expires, &begins) {
         return None;
     }
-    login.into_text().filter(|login| !login.is_empty())
+    login.into_text()
 }
 
 fn mac_fits(signer: &Signer, signed: &[u8], mac: &[u8], scratch: &mut Vec<u8>) -> bool {
-    if mac.len() != MAC_TEXT {
-        return false;
-    }
     scratch.clear();
     match tunables::MAC_CHECK {
         MacCheck::Decode => base64::decode(mac, scratch).is_some() && signer.verify(signed, scratch),
@@ -73,18 +77,20 @@ fn mac_fits(signer: &Signer, signed: &[u8], mac: &[u8], scratch: &mut Vec<u8>) -
     }
 }
 
-fn header_fits(header: &[u8], scratch: &mut Vec<u8>) -> bool {
-    if tunables::TOKEN_HEADER == TokenHeader::KnownFirst && header == HEADER {
-        return true;
+/// The payload segment, if the header segment before it is acceptable.
+fn payload<'t>(signed: &'t [u8], scratch: &mut Vec<u8>) -> Option<&'t [u8]> {
+    if tunables::TOKEN_HEADER == TokenHeader::KnownFirst
+        && let Some([b'.', payload @ ..]) = signed.strip_prefix(HEADER)
+    {
+        return Some(payload);
     }
+    let (header, payload) = signed.split_at(memchr::memchr(b'.', signed)?);
     scratch.clear();
-    if base64::decode(header, scratch).is_none() {
-        return false;
-    }
+    base64::decode(header, scratch)?;
     let wanted = [("alg", Kind::Text), ("crit", Kind::Presence)];
     match json::read(tunables::TOKEN_JSON, scratch, &wanted) {
-        Ok([algorithm, Member::Absent]) => algorithm.text() == Some("HS256"),
-        _ => false,
+        Ok([algorithm, Member::Absent]) if algorithm.text() == Some("HS256") => Some(&payload[1..]),
+        _ => None,
     }
 }
 
@@ -233,6 +239,38 @@ mod tests {
         ] {
             assert_eq!(with(payload), None, "{payload}");
         }
+    }
+
+    #[test]
+    fn a_payload_in_the_form_issued_here_is_read_as_any_other() {
+        let long = format!(r#"{{"login":"{}","nonce":"{}"}}"#, "l".repeat(100), "n".repeat(100));
+        for payload in [
+            r#"{"login":"ann","nonce":"n"}"#,
+            r#"{"login":"","nonce":""}"#,
+            r#"{"login":"ann","nonce":"a\u0020b"}"#,
+            r#"{"login":"\u0061nn","nonce":"n"}"#,
+            "{\"login\":\"\u{e4}\u{1f600}\",\"nonce\":\"\u{e4}\"}",
+            "{\"login\":\"ann\",\"nonce\":\"\n\"}",
+            "{\"login\":\"a\tn\",\"nonce\":\"n\"}",
+            r#"{"login":"ann","nonce":"n"} "#,
+            r#"{"login":"ann","nonce":"n"}x"#,
+            r#"{"login":"ann","nonce":"n","login":"bob"}"#,
+            r#"{"login":"ann","nonce":"n","exp":1}"#,
+            r#"{"login":"ann","nonce":"n"#,
+            r#"{"login":"ann","nonce":"n""#,
+            r#"{"login":"ann", "nonce":"n"}"#,
+            r#"{"login":"ann","nonce":5}"#,
+            r#"{"login":"ann"}"#,
+            &long,
+        ] {
+            let [parsed, known] =
+                [TokenPayload::Parse, TokenPayload::KnownFirst].map(|way| login_by(way, payload.as_bytes()));
+            assert_eq!(known, parsed, "{payload}");
+        }
+        for bytes in [&b"{\"login\":\"\xff\",\"nonce\":\"n\"}"[..], b"{\"login\":\"a\",\"nonce\":\"\xff\"}"] {
+            assert_eq!(login_by(TokenPayload::KnownFirst, bytes), None, "{bytes:?}");
+        }
+        assert_eq!(json::login_and_nonce(long.as_bytes()), Some(&long[10..110]));
     }
 
     #[test]
