@@ -83,6 +83,40 @@ pub fn cases() -> Vec<Case> {
             line.expect(answers)?;
             line.in_step()
         }),
+        fresh(101, "reading and changing by turns in one write", |stage| {
+            let bob = || get().key(tb()).from("10.2.0.1").bytes();
+            let named = |name: &str| patch(format!("{{\"name\":\"{name}\"}}")).bytes();
+            let ann = |name: &str| ok(&UA.replace("\"Ann\"", &format!("\"{name}\"")));
+            let late = || get().key(issued("late", "")).bytes();
+            let subnet = |method| by_admin(method, "subnet/77.99.0.0/16").bytes();
+            let there = || get().from("77.99.1.1").bytes();
+            let steps = [
+                (get().bytes(), ok(UA)),
+                (named("B"), status(202)),
+                (get().bytes(), ann("B")),
+                (bob(), ok(super::request::UB)),
+                (by_admin("PUT", "user/bob").bytes(), status(201)),
+                (bob(), status(403)),
+                (by_admin("DELETE", "user/bob").bytes(), status(204)),
+                (bob(), ok(super::request::UB)),
+                (there(), ann("B")),
+                (subnet("PUT"), status(201)),
+                (there(), status(403)),
+                (subnet("DELETE"), status(204)),
+                (there(), ann("B")),
+                (late(), status(403)),
+                (put_user(newcomer("late", "France")).bytes(), status(201)),
+                (late(), ok(r#"{"login":"late","name":"New","phone":"+7","country":"France"}"#)),
+                (named("Ann"), status(202)),
+                (get().bytes(), ok(UA)),
+            ];
+            let mut line = stage.open()?;
+            line.send(steps.iter().flat_map(|step| step.0.clone()).collect::<Vec<u8>>())?;
+            for (_, answer) in steps {
+                line.expect(answer)?;
+            }
+            line.in_step()
+        }),
         own(115, "a second empty line that comes by itself", |stage| {
             let mut line = stage.open()?;
             line.send("\r\n")?;

@@ -2,8 +2,9 @@
 
 use super::connection::pipeline;
 use super::line::{Failure, Line, PATIENCE, Step, fail};
-use super::request::{ANN, UA, auth, by_admin, get, newcomer, patch, put_user, tb};
+use super::request::{ANN, UA, auth, by_admin, call, get, newcomer, patch, put_user, tb};
 use super::table::{Case, Exchange, Stage, fresh, own, slow};
+use crate::dial::pile_up;
 use crate::model::answer::{ok, status};
 use crate::model::token::issued;
 use crate::place::across_cores;
@@ -167,7 +168,9 @@ pub fn cases() -> Vec<Case> {
             others.and(flooded)
         }),
         fresh(211, "a flood without end starves nobody", |stage| {
-            let flood = b"GET /x HTTP/1.1\r\nHost:\r\n\r\n".repeat(2_000);
+            // Much work for few bytes of answer, so that it is the server that cannot keep up.
+            let body = b"1\r\nx\r\n".repeat(10_000);
+            let flood = call("POST", "/x").chunks([&body[..], b"0\r\n\r\n"].concat()).bytes();
             let lines = open(stage, 16)?;
             let floods = open(stage, 4)?;
             let over = AtomicBool::new(false);
@@ -334,6 +337,18 @@ fn exhausted(stage: &Stage<'_>) -> Step {
     let limit = Rlimit { current: Some(files() + FIT), maximum: hard_limit(stage.pid) };
     if let Err(error) = prlimit(pid, Resource::Nofile, limit) {
         return fail("a server whose limit of descriptors can be lowered", error.to_string());
+    }
+    let held = files();
+    pile_up(stage.addr, stage.pid).or_else(|error| fail("room for many connections", format!("{error:#}")))?;
+    let start = Instant::now();
+    while files() > held {
+        if start.elapsed() > PATIENCE {
+            return fail(
+                "connections that close when their clients do",
+                format!("{} more descriptors", files() - held),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
     let mut more = open(stage, 60)?;
     for line in &mut more {
