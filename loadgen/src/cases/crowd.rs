@@ -176,10 +176,20 @@ pub fn cases() -> Vec<Case> {
             let over = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 for line in &floods {
-                    scope.spawn(|| while !over.load(Relaxed) && line.socket().write_all(&flood).is_ok() {});
+                    scope.spawn(|| {
+                        while !over.load(Relaxed) {
+                            if line.socket().write_all(&flood).is_err() {
+                                return;
+                            }
+                        }
+                    });
                     scope.spawn(|| {
                         let mut answers = vec![0; 1 << 18];
-                        while !over.load(Relaxed) && line.socket().read(&mut answers).is_ok_and(|count| count > 0) {}
+                        while line.socket().read(&mut answers).is_ok_and(|count| count > 0) {
+                            if over.load(Relaxed) {
+                                return;
+                            }
+                        }
                     });
                 }
                 std::thread::sleep(Duration::from_millis(100));
