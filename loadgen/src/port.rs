@@ -75,10 +75,10 @@ fn asked(port: u16, family: u8, socket_id: SocketId) -> io::Result<Vec<u64>> {
         while !rest.is_empty() {
             let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(io::Error::other)?;
             match message.payload {
-                NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found)) => {
-                    if found.header.socket_id.source_port == port {
-                        inodes.push(found.header.inode.into());
-                    }
+                NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found))
+                    if found.header.socket_id.source_port == port =>
+                {
+                    inodes.push(found.header.inode.into());
                 }
                 NetlinkPayload::Done(_) => return Ok(inodes),
                 NetlinkPayload::Error(error) => return Err(error.to_io()),
