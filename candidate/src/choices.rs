@@ -108,6 +108,8 @@ choices! {
         Httparse,
         /// A single pass that finds the end and sorts the fields as it goes.
         OnePass,
+        /// 32 bytes at a time for sound heads, where the processor can; httparse for everything else.
+        Blocks,
     }
     /// How wanted fields are found among those httparse returns.
     FieldLookup {
@@ -157,6 +159,8 @@ choices! {
         Crate,
         /// Tables and loops of our own.
         Table,
+        /// The base64-simd crate.
+        Simd,
     }
     /// How a token's header segment is judged.
     TokenHeader {
@@ -169,7 +173,7 @@ choices! {
     JsonReader {
         /// serde_json.
         General,
-        /// A scanner for flat objects of plain strings; serde_json for everything else.
+        /// A scanner for flat objects of plain values; serde_json for everything else.
         FlatFirst,
     }
     /// What becomes of a JSON string without escapes.

@@ -84,7 +84,7 @@ pub const SWEEP_EVERY: u64 = 250;
 pub const BUFFERS: Buffers = Buffers::Allocated;
 
 /// Who reads the head of a request.
-/// choices: HeadParser::Httparse | HeadParser::OnePass
+/// choices: HeadParser::Httparse | HeadParser::OnePass | HeadParser::Blocks
 pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
 
 /// How wanted fields are found among those httparse returns.
@@ -112,7 +112,7 @@ pub const MAC_KEY: MacKey = MacKey::Prepared;
 pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
-/// choices: Base64::Crate | Base64::Table
+/// choices: Base64::Crate | Base64::Table | Base64::Simd
 pub const BASE64: Base64 = Base64::Table;
 
 /// How a token's header segment is judged.

@@ -191,10 +191,16 @@ impl Conn {
         }
         match head::read(self.input.bytes(), progress) {
             Ok(None) => Step::Hungry,
-            Ok(Some(head)) => {
-                self.phase = Phase::Body { head, chunked: Chunked::default(), told_to_continue: false };
-                self.body(service)
-            }
+            Ok(Some(head)) => match head.framing.length {
+                // All of it is there, as it nearly always is.
+                Length::Exact(length) if self.input.bytes().len() - head.len >= length => {
+                    self.answer(service, &head, length)
+                }
+                _ => {
+                    self.phase = Phase::Body { head, chunked: Chunked::default(), told_to_continue: false };
+                    self.body(service)
+                }
+            },
             Err(fault) => self.refuse(fault),
         }
     }
@@ -222,6 +228,11 @@ impl Conn {
             return Step::Hungry;
         };
         let head = *head;
+        self.answer(service, &head, length)
+    }
+
+    /// Answers the request whose head and body, of `length` bytes, are there.
+    fn answer(&mut self, service: &mut Service<'_>, head: &Head, length: usize) -> Step {
         let (head_bytes, rest) = self.input.bytes().split_at(head.len);
         let request = Request {
             head: head_bytes,

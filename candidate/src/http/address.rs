@@ -23,30 +23,29 @@ fn std_parse(text: &[u8]) -> Option<u32> {
 
 /// Also what reads the millions of networks at start.
 fn digits(text: &[u8]) -> Option<u32> {
-    let mut address = 0u32;
-    let mut dots = 0;
-    let mut octet = 0u32;
-    let mut length = 0;
-    for byte in text {
-        match byte {
-            b'0'..=b'9' => {
-                // A digit after a leading zero, or a fourth one.
-                if (length == 1 && octet == 0) || length == 3 {
-                    return None;
-                }
-                octet = octet * 10 + u32::from(byte - b'0');
-                length += 1;
-            }
-            b'.' if length > 0 && octet <= 255 && dots < 3 => {
-                address = address << 8 | octet;
-                dots += 1;
-                octet = 0;
-                length = 0;
-            }
-            _ => return None,
-        }
+    let (mut address, mut rest) = octet(text)?;
+    for _ in 0..3 {
+        let (next, behind) = octet(rest.strip_prefix(b".")?)?;
+        address = address << 8 | next;
+        rest = behind;
     }
-    (dots == 3 && length > 0 && octet <= 255).then_some(address << 8 | octet)
+    rest.is_empty().then_some(address)
+}
+
+/// One octet without leading zeros, and what is behind it.
+#[inline(always)]
+fn octet(text: &[u8]) -> Option<(u32, &[u8])> {
+    let digit = |at: usize| text.get(at).map(|byte| u32::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
+    let first = digit(0)?;
+    let (octet, length) = match digit(1) {
+        Some(second) if first > 0 => match digit(2) {
+            Some(third) => (first * 100 + second * 10 + third, 3),
+            None => (first * 10 + second, 2),
+        },
+        // A digit behind a zero is no dot and no end.
+        _ => (first, 1),
+    };
+    (octet < 256).then(|| (octet, &text[length..]))
 }
 
 /// Reads a prefix length: `0` to `32`, one or two digits, no leading zero.

@@ -11,7 +11,7 @@ use crate::tunables;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Single {
     /// How many fields of this name there are.
-    pub count: usize,
+    pub count: u32,
     /// The trimmed value of the last.
     pub value: Span,
 }
@@ -50,28 +50,42 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Takes note of a field if it is one of the wanted; `value` lies in `bytes` and is trimmed.
+    /// Takes note of a field if it is one of the wanted; `name` is a token, `value` lies in `bytes`.
+    #[inline(always)]
     pub fn add(&mut self, bytes: &[u8], name: &[u8], value: &[u8]) {
-        let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+        let span = || Span::within(bytes, super::trim(value));
         match name.len() {
-            4 if is("host") => self.host.add(Span::within(bytes, value)),
-            6 if is("expect") => self.expect.add(Span::within(bytes, value)),
-            9 if is("x-api-key") => self.key.add(Span::within(bytes, value)),
-            10 if is("connection") => self.connection(value),
-            14 if is("content-length") => self.length.add(Span::within(bytes, value)),
-            15 if is("x-forwarded-for") => self.address.add(Span::within(bytes, value)),
-            17 if is("transfer-encoding") => self.encoding.add(Span::within(bytes, value)),
+            4 if is(name, b"host") => self.host.add(span()),
+            6 if is(name, b"expect") => self.expect.add(span()),
+            9 if is(name, b"x-api-key") => self.key.add(span()),
+            10 if is(name, b"connection") => self.connection(super::trim(value)),
+            14 if is(name, b"content-length") => self.length.add(span()),
+            15 if is(name, b"x-forwarded-for") => self.address.add(span()),
+            17 if is(name, b"transfer-encoding") => self.encoding.add(span()),
             _ => {}
         }
     }
 
     fn connection(&mut self, value: &[u8]) {
+        if value == b"keep-alive" {
+            self.keep_alive = true;
+            return;
+        }
         for element in value.split(|byte| *byte == b',') {
             let element = super::trim(element);
             self.close |= element.eq_ignore_ascii_case(b"close");
             self.keep_alive |= element.eq_ignore_ascii_case(b"keep-alive");
         }
     }
+}
+
+/// Whether `name`, a token, is `wanted`, which is in lower case. No token's byte but the capital becomes the wanted byte
+/// by setting this bit, so that all bytes can be compared together.
+fn is<const N: usize>(name: &[u8], wanted: &[u8; N]) -> bool {
+    let Ok(name) = <&[u8; N]>::try_from(name) else {
+        return false;
+    };
+    name.iter().zip(wanted).fold(0, |differences, (byte, wanted)| differences | ((byte | 0x20) ^ wanted)) == 0
 }
 
 /// Reads the fields that lie in `head` from `start` on to its end, which is the empty line.

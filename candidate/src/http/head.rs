@@ -5,7 +5,7 @@ use super::fields::Fields;
 use super::framing::Framing;
 use super::line::RequestLine;
 use super::target::Route;
-use super::{Fault, MAX_FIELDS, MAX_HEAD, Method, Span, fields, framing, is_token, line, one_pass, target};
+use super::{Fault, MAX_FIELDS, MAX_HEAD, Method, Span, blocks, fields, framing, is_token, line, one_pass, target};
 use crate::choices::HeadParser;
 use crate::tunables;
 
@@ -43,20 +43,29 @@ pub fn read(bytes: &[u8], progress: &mut Progress) -> Result<Option<Head>, Fault
 
 /// The same by a parser of one's choice.
 pub fn read_by(parser: HeadParser, bytes: &[u8], progress: &mut Progress) -> Result<Option<Head>, Fault> {
-    let one_pass = parser == HeadParser::OnePass;
-    if one_pass && progress.scanned == 0 {
-        let read = one_pass::read(bytes)?;
-        if read.is_some() {
-            return Ok(read);
-        }
+    // The readers that find the end themselves are asked before it is looked for, but once only: a head that comes byte by
+    // byte would be read as often.
+    let first = progress.scanned == 0;
+    let read = match parser {
+        HeadParser::OnePass if first => one_pass::read(bytes)?,
+        HeadParser::Blocks if first => blocks::read(bytes),
+        _ => None,
+    };
+    if read.is_some() {
+        return Ok(read);
     }
     let end = progress.find_end(bytes).map_err(|fault| version_first(bytes, fault))?;
     let Some(len) = end else {
         return Ok(None);
     };
     let head = &bytes[..len];
-    if one_pass {
-        return one_pass::read(head);
+    let read = match parser {
+        HeadParser::Httparse => None,
+        HeadParser::OnePass => return one_pass::read(head),
+        HeadParser::Blocks => blocks::read(head),
+    };
+    if read.is_some() {
+        return Ok(read);
     }
     let line_end = memchr::memchr(b'\n', head).ok_or(Fault::BadRequest)?;
     let line = line::parse(&head[..line_end - 1])?;

@@ -23,7 +23,7 @@ pub fn parse(line: &[u8]) -> Result<RequestLine, Fault> {
     if first == last {
         return Err(Fault::BadRequest);
     }
-    let target = Span { start: first + 1, end: last };
+    let target = Span::new(first + 1, last);
     Ok(RequestLine { method: method(&line[..first])?, target, old })
 }
 

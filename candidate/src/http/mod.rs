@@ -2,6 +2,7 @@
 //! Pure functions over bytes; nothing here knows of sockets, users or the bytes of a response.
 
 pub mod address;
+pub mod blocks;
 pub mod chunked;
 pub mod fields;
 pub mod framing;
@@ -70,31 +71,35 @@ pub enum Ending {
     Close,
 }
 
-/// A stretch of the bytes a head was read from, by offsets, so that it survives a move of the buffer.
+/// A stretch of the bytes a head was read from, by offsets, so that it survives a move of the buffer. Narrow, for heads are
+/// passed by value: what is not in the first 4 GiB is in no head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
+    start: u32,
+    end: u32,
 }
 
 impl Span {
+    /// From the byte at `start` to the one before `end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
     /// Where `part`, a subslice of `whole`, lies in it.
     pub fn within(whole: &[u8], part: &[u8]) -> Self {
         let start = part.as_ptr() as usize - whole.as_ptr() as usize;
-        Self { start, end: start + part.len() }
+        Self::new(start, start + part.len())
     }
 
     /// The bytes this stands for in `bytes`.
     pub fn of(self, bytes: &[u8]) -> &[u8] {
-        &bytes[self.start..self.end]
+        &bytes[self.start as usize..self.end as usize]
     }
 }
 
 /// Whether `byte` may stand in a token (method, field name).
-pub fn is_token(byte: u8) -> bool {
-    TOKEN[usize::from(byte)]
+pub const fn is_token(byte: u8) -> bool {
+    TOKEN[byte as usize]
 }
 
 /// Whether `byte` may stand in a field value or a chunk extension.

@@ -38,7 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<Head>, Fault> {
         if count > MAX_FIELDS {
             return Err(Fault::HeadTooLarge);
         }
-        fields.add(bytes, &bytes[at..colon], super::trim(&bytes[colon + 1..end]));
+        fields.add(bytes, &bytes[at..colon], &bytes[colon + 1..end]);
         at = end + 2;
     }
     let len = at + 2;

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Route, Fault> {
-        route(text.as_bytes(), Span { start: 0, end: text.len() })
+        route(text.as_bytes(), Span::new(0, text.len()))
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(of("/auth"), Ok(Route::Auth));
         assert_eq!(of("/user?x=%"), Ok(Route::User));
         assert_eq!(of("HTTPS://h:1/user"), Ok(Route::User));
-        assert_eq!(of("/blacklist/user/a%2fb"), Ok(Route::BlockedUser { login: Span { start: 16, end: 21 } }));
+        assert_eq!(of("/blacklist/user/a%2fb"), Ok(Route::BlockedUser { login: Span::new(16, 21) }));
         let text = "http://h/blacklist/subnet/1.2.3.4/8?q";
         let Ok(Route::BlockedSubnet { ip, mask }) = of(text) else { panic!("no subnet") };
         assert_eq!((ip.of(text.as_bytes()), mask.of(text.as_bytes())), (&b"1.2.3.4"[..], &b"8"[..]));

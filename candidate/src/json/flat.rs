@@ -1,5 +1,5 @@
-//! A scanner for the usual object: flat, all members plain strings without escapes. At anything else it gives up and says
-//! nothing about the text, so that it can never disagree with the general reader.
+//! A scanner for the usual object: flat, its members strings, short whole numbers, truth values, null. At anything else it
+//! gives up and says nothing about the text, so that it can never disagree with the general reader.
 
 use std::borrow::Cow;
 
@@ -10,51 +10,230 @@ use crate::tunables;
 /// Reads `wanted` from the object in `bytes`; `None` means "ask the general reader".
 pub fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> Option<[Member<'a>; N]> {
     let mut members = [const { Member::Absent }; N];
-    let mut rest = punctuation(bytes, b'{')?;
-    if let Some(end) = punctuation(rest, b'}') {
-        return blank(end).is_empty().then_some(members);
+    let mut scan = Scan { bytes, at: 0 };
+    scan.mark(b'{')?;
+    if scan.mark(b'}').is_some() {
+        return scan.end().then_some(members);
     }
     loop {
-        let (key, after) = string(blank(rest))?;
-        let (value, after) = string(blank(punctuation(after, b':')?))?;
-        if let Some(place) = wanted.iter().position(|(name, _)| *name == key) {
-            members[place] = match wanted[place].1 {
-                Kind::Text if tunables::JSON_TEXT == JsonText::Owned => Member::Text(Cow::Owned(value.to_owned())),
-                Kind::Text => Member::Text(Cow::Borrowed(value)),
-                Kind::Presence => Member::Present,
-                Kind::Number | Kind::Flag => return None,
-            };
+        scan.mark(b'"')?;
+        let key = scan.plain()?;
+        let place = if scan.next_is(b'"') { place_of(key, wanted) } else { place_of(&scan.escaped(key)?, wanted) };
+        scan.mark(b':')?;
+        let value = scan.value()?;
+        if let Some(place) = place {
+            match (wanted[place].1, value) {
+                (Kind::Presence, _) => members[place] = Member::Present,
+                (_, Value::Null) => {}
+                (Kind::Text, Value::Text(text)) => members[place] = Member::Text(text),
+                (Kind::Number, Value::Number(number)) => members[place] = Member::Number(number),
+                (Kind::Flag, Value::Flag(flag)) => members[place] = Member::Flag(flag),
+                _ => return None,
+            }
         }
-        if let Some(next) = punctuation(after, b',') {
-            rest = next;
-        } else {
-            let end = punctuation(after, b'}')?;
-            return blank(end).is_empty().then_some(members);
+        if scan.mark(b',').is_none() {
+            scan.mark(b'}')?;
+            return scan.end().then_some(members);
         }
     }
 }
 
-fn blank(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
-    &bytes[end.unwrap_or(bytes.len())..]
+fn place_of(key: &str, wanted: &[(&str, Kind)]) -> Option<usize> {
+    wanted.iter().position(|(name, _)| *name == key)
 }
 
-/// What is behind `mark`, which may have white space before it.
-fn punctuation(bytes: &[u8], mark: u8) -> Option<&[u8]> {
-    match blank(bytes) {
-        [first, rest @ ..] if *first == mark => Some(rest),
-        _ => None,
+enum Value<'a> {
+    Text(Cow<'a, str>),
+    Number(f64),
+    Flag(bool),
+    Null,
+}
+
+/// The object, and how far it is read.
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// Goes behind `mark`, which may have white space before it; stays there if something else comes.
+    #[inline(always)]
+    fn mark(&mut self, mark: u8) -> Option<()> {
+        while let Some(byte) = self.bytes.get(self.at) {
+            if *byte == mark {
+                self.at += 1;
+                return Some(());
+            }
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                break;
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Goes behind `byte` if it comes next.
+    fn next_is(&mut self, byte: u8) -> bool {
+        let is = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(is);
+        is
+    }
+
+    /// Whether nothing but white space comes.
+    fn end(&self) -> bool {
+        self.bytes[self.at..].iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+    }
+
+    #[inline(always)]
+    fn value(&mut self) -> Option<Value<'a>> {
+        if self.mark(b'"').is_some() {
+            return self.string().map(Value::Text);
+        }
+        let rest = &self.bytes[self.at..];
+        let (value, length) = match rest {
+            [b'0'..=b'9', ..] => {
+                let length = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+                (Value::Number(whole(&rest[..length])?), length)
+            }
+            [b't', b'r', b'u', b'e', ..] => (Value::Flag(true), 4),
+            [b'f', b'a', b'l', b's', b'e', ..] => (Value::Flag(false), 5),
+            [b'n', b'u', b'l', b'l', ..] => (Value::Null, 4),
+            _ => return None,
+        };
+        self.at += length;
+        Some(value)
+    }
+
+    /// A string whose first quote is behind us.
+    #[inline(always)]
+    fn string(&mut self) -> Option<Cow<'a, str>> {
+        let text = self.plain()?;
+        if !self.next_is(b'"') {
+            return self.escaped(text).map(Cow::Owned);
+        }
+        Some(match tunables::JSON_TEXT {
+            JsonText::Owned => Cow::Owned(text.to_owned()),
+            JsonText::Borrowed => Cow::Borrowed(text),
+        })
+    }
+
+    /// The rest of a string that begins with `text`, up to its first escape.
+    fn escaped(&mut self, text: &str) -> Option<String> {
+        let mut whole = text.to_owned();
+        loop {
+            match self.bytes.get(self.at)? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(whole);
+                }
+                b'\\' => whole.push(self.escape()?),
+                _ => return None,
+            }
+            whole.push_str(self.plain()?);
+        }
+    }
+
+    /// What an escape stands for.
+    fn escape(&mut self) -> Option<char> {
+        let (character, length) = match self.bytes.get(self.at + 1)? {
+            byte @ (b'"' | b'\\' | b'/') => (char::from(*byte), 2),
+            b'b' => ('\u{8}', 2),
+            b'f' => ('\u{c}', 2),
+            b'n' => ('\n', 2),
+            b'r' => ('\r', 2),
+            b't' => ('\t', 2),
+            b'u' => match super::strict::unit(&self.bytes[self.at..])? {
+                // The first of a pair.
+                unit @ 0xd800..=0xdbff => {
+                    let second = super::strict::unit(self.bytes.get(self.at + 6..)?)?;
+                    (char::decode_utf16([unit as u16, second as u16]).next()?.ok()?, 12)
+                }
+                unit => (char::from_u32(unit)?, 6),
+            },
+            _ => return None,
+        };
+        self.at += length;
+        Some(character)
+    }
+
+    /// The bytes that stand for themselves, up to a quote, an escape or what no string has.
+    #[inline(always)]
+    fn plain(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        let mut ascii = true;
+        loop {
+            let (ends, others) = self.block();
+            if ends != 0 {
+                let before = (ends & ends.wrapping_neg()) - 1;
+                self.at += ends.trailing_zeros() as usize;
+                ascii &= others & before == 0;
+                break;
+            }
+            ascii &= others == 0;
+            self.at += WIDTH;
+        }
+        let text = &self.bytes[start..self.at];
+        if ascii {
+            // SAFETY: ASCII is UTF-8.
+            return Some(unsafe { std::str::from_utf8_unchecked(text) });
+        }
+        std::str::from_utf8(text).ok()
+    }
+
+    /// Which of the next bytes end what stands for itself, and which are not ASCII: a bit for each, the first one lowest.
+    /// The end of the text does too.
+    #[inline(always)]
+    fn block(&self) -> (u32, u32) {
+        if let Some(block) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
+            return sort(block);
+        }
+        let left = self.bytes.len() - self.at;
+        let (ends, others) = match self.bytes.last_chunk() {
+            // Bytes that are read already come first here.
+            Some(block) => {
+                let (ends, others) = sort(block);
+                (ends >> (WIDTH - left), others >> (WIDTH - left))
+            }
+            None => {
+                let mut block = [0; WIDTH];
+                block[..left].copy_from_slice(&self.bytes[self.at..]);
+                sort(&block)
+            }
+        };
+        (ends | 1 << left, others)
     }
 }
 
-/// A string that stands for itself, and what is behind it.
-fn string(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let [b'"', rest @ ..] = bytes else {
-        return None;
-    };
-    let end = rest.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\')?;
-    if rest[end] != b'"' {
+/// A whole number that a double holds exactly. That it is all of the number shows in what comes: a mark.
+fn whole(digits: &[u8]) -> Option<f64> {
+    if digits.len() > 15 || (digits.len() > 1 && digits[0] == b'0') {
         return None;
     }
-    Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
+    Some(digits.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')) as f64)
+}
+
+/// Bytes looked at together.
+const WIDTH: usize = 16;
+
+/// Which of the bytes end what stands for itself, and which are not ASCII.
+#[cfg(target_arch = "x86_64")]
+fn sort(block: &[u8; WIDTH]) -> (u32, u32) {
+    use std::arch::x86_64::*;
+    // SAFETY: there are 16 bytes, and every processor of this kind has SSE2.
+    unsafe {
+        let block = _mm_loadu_si128(block.as_ptr().cast());
+        let is = |byte: u8| _mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8));
+        let low = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block);
+        let ends = _mm_or_si128(low, _mm_or_si128(is(b'"'), is(b'\\')));
+        (_mm_movemask_epi8(ends) as u32, _mm_movemask_epi8(block) as u32)
+    }
+}
+
+/// Which of the bytes end what stands for itself, and which are not ASCII.
+#[cfg(not(target_arch = "x86_64"))]
+fn sort(block: &[u8; WIDTH]) -> (u32, u32) {
+    block.iter().enumerate().fold((0, 0), |(ends, others), (at, byte)| {
+        let end = *byte < 0x20 || matches!(byte, b'"' | b'\\');
+        (ends | u32::from(end) << at, others | u32::from(!byte.is_ascii()) << at)
+    })
 }

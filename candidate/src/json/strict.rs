@@ -46,7 +46,7 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, NotThatObject> {
 }
 
 /// The code unit of a `\uXXXX` at the start of `bytes`.
-fn unit(bytes: &[u8]) -> Option<u32> {
+pub(super) fn unit(bytes: &[u8]) -> Option<u32> {
     match bytes {
         [b'\\', b'u', digits @ ..] => {
             digits.get(..4)?.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))

@@ -38,16 +38,13 @@ pub fn issue(signer: &Signer, login: &str, nonce: &str, scratch: &mut Vec<u8>, o
 
 /// The login a token names, if the token is acceptable now; `scratch` is room for its payload.
 pub fn verify<'s>(signer: &Signer, token: &[u8], scratch: &'s mut Vec<u8>) -> Option<Cow<'s, str>> {
-    let first = memchr::memchr(b'.', token)?;
-    let last = memchr::memrchr(b'.', token)?;
-    if first == last {
+    // A dot elsewhere than in these two places is no character of base64url in the segment that it lies in.
+    let (signed, mac) = token.split_at_checked(token.len().checked_sub(MAC_TEXT)?)?;
+    let signed = signed.strip_suffix(b".")?;
+    if !mac_fits(signer, signed, mac, scratch) {
         return None;
     }
-    let (header, payload, mac) = (&token[..first], &token[first + 1..last], &token[last + 1..]);
-    // A third dot would lie in the payload, where it is no character of base64url.
-    if !mac_fits(signer, &token[..last], mac, scratch) || !header_fits(header, scratch) {
-        return None;
-    }
+    let payload = payload(signed, scratch)?;
     scratch.clear();
     base64::decode(payload, scratch)?;
     let wanted = [("login", Kind::Text), ("exp", Kind::Number), ("nbf", Kind::Number)];
@@ -59,9 +56,6 @@ pub fn verify<'s>(signer: &Signer, token: &[u8], scratch: &'s mut Vec<u8>) -> Op
 }
 
 fn mac_fits(signer: &Signer, signed: &[u8], mac: &[u8], scratch: &mut Vec<u8>) -> bool {
-    if mac.len() != MAC_TEXT {
-        return false;
-    }
     scratch.clear();
     match tunables::MAC_CHECK {
         MacCheck::Decode => base64::decode(mac, scratch).is_some() && signer.verify(signed, scratch),
@@ -73,18 +67,20 @@ fn mac_fits(signer: &Signer, signed: &[u8], mac: &[u8], scratch: &mut Vec<u8>) -
     }
 }
 
-fn header_fits(header: &[u8], scratch: &mut Vec<u8>) -> bool {
-    if tunables::TOKEN_HEADER == TokenHeader::KnownFirst && header == HEADER {
-        return true;
+/// The payload segment, if the header segment before it is acceptable.
+fn payload<'t>(signed: &'t [u8], scratch: &mut Vec<u8>) -> Option<&'t [u8]> {
+    if tunables::TOKEN_HEADER == TokenHeader::KnownFirst
+        && let Some([b'.', payload @ ..]) = signed.strip_prefix(HEADER)
+    {
+        return Some(payload);
     }
+    let (header, payload) = signed.split_at(memchr::memchr(b'.', signed)?);
     scratch.clear();
-    if base64::decode(header, scratch).is_none() {
-        return false;
-    }
+    base64::decode(header, scratch)?;
     let wanted = [("alg", Kind::Text), ("crit", Kind::Presence)];
     match json::read(tunables::TOKEN_JSON, scratch, &wanted) {
-        Ok([algorithm, Member::Absent]) => algorithm.text() == Some("HS256"),
-        _ => false,
+        Ok([algorithm, Member::Absent]) if algorithm.text() == Some("HS256") => Some(&payload[1..]),
+        _ => None,
     }
 }
 

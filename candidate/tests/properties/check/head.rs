@@ -9,9 +9,9 @@ use super::arrivals;
 use crate::oracle;
 use crate::oracle::head::Outcome;
 
-/// Whatever has come of a head, both parsers make of it what the oracle does, in the given cuts and at once.
+/// Whatever has come of a head, all parsers make of it what the oracle does, in the given cuts and at once.
 pub fn head(bytes: &[u8], cuts: &[usize]) {
-    for parser in [HeadParser::Httparse, HeadParser::OnePass] {
+    for parser in [HeadParser::Httparse, HeadParser::OnePass, HeadParser::Blocks] {
         for cuts in [&[][..], cuts] {
             let mut progress = Progress::default();
             for end in arrivals(bytes.len(), cuts) {
@@ -58,7 +58,7 @@ fn fits(bytes: &[u8], got: &Result<Option<Head>, Fault>, outcome: &Outcome) -> b
 pub fn route(target: &[u8]) {
     let wanted = oracle::route::route(target).ok_or(Fault::BadRequest);
     for routing in [Routing::Segments, Routing::WholeFirst] {
-        let got = route_by(routing, target, Span { start: 0, end: target.len() });
+        let got = route_by(routing, target, Span::new(0, target.len()));
         assert_eq!(
             got.map(|route| named(target, route)),
             wanted,
