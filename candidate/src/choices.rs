@@ -159,14 +159,21 @@ choices! {
         Crate,
         /// Tables and loops of our own.
         Table,
-        /// The base64-simd crate.
-        Simd,
+        /// 32 characters at a time, where the processor can; tables where not.
+        Vector,
     }
     /// How a token's header segment is judged.
     TokenHeader {
         /// Decoded and read as JSON.
         Parse,
         /// Compared with the text that we issue ourselves; read as JSON if it differs.
+        KnownFirst,
+    }
+    /// How a token's payload segment is read.
+    TokenPayload {
+        /// As JSON.
+        Parse,
+        /// In the form that we issue ourselves; as JSON if it has another.
         KnownFirst,
     }
     /// Who reads a JSON object.

@@ -112,12 +112,16 @@ pub const MAC_KEY: MacKey = MacKey::Prepared;
 pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
-/// choices: Base64::Crate | Base64::Table | Base64::Simd
+/// choices: Base64::Crate | Base64::Table | Base64::Vector
 pub const BASE64: Base64 = Base64::Table;
 
 /// How a token's header segment is judged.
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
 pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
+
+/// How a token's payload segment is read.
+/// choices: TokenPayload::Parse | TokenPayload::KnownFirst
+pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::Parse;
 
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst

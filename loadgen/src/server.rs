@@ -4,11 +4,11 @@ use crate::port;
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Something that can start servers, each fresh on a data folder.
@@ -23,8 +23,24 @@ pub trait RunningServer: Send {
     fn addr(&self) -> SocketAddr;
     /// Its process.
     fn pid(&self) -> u32;
-    /// Whether it still runs.
-    fn alive(&mut self) -> bool;
+    /// How its process ended, if it did, and what it said last: `signal 11 (SIGSEGV)`, `exit status 1, saying: no such file`.
+    fn ended(&mut self) -> Option<String>;
+}
+
+/// How a process ended, to stand behind "ended with".
+pub fn manner(status: ExitStatus) -> String {
+    // "exit status: 1" and "signal: 11 (SIGSEGV)" are what the library says.
+    status.to_string().replacen(": ", " ", 1)
+}
+
+/// The last lines of what a server said, to stand behind how it ended; empty where it said nothing.
+pub fn last_words(said: &str) -> String {
+    const LINES: usize = 5;
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match &lines[lines.len().saturating_sub(LINES)..] {
+        [] => String::new(),
+        last => format!(", saying: {}", last.join(" / ")),
+    }
 }
 
 /// Starts `PATH --data DIR --port P` on a free port.
@@ -48,6 +64,7 @@ impl CommandServer {
 struct Running {
     child: Child,
     addr: SocketAddr,
+    log: File,
 }
 
 impl StartServer for CommandServer {
@@ -67,7 +84,7 @@ impl StartServer for CommandServer {
 impl CommandServer {
     fn start_on(&self, port: u16, data_dir: &Path) -> anyhow::Result<Running> {
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let mut log = tempfile::tempfile().context("cannot make a temporary file for the server's messages")?;
+        let log = tempfile::tempfile().context("cannot make a temporary file for the server's messages")?;
         let child = Command::new(&self.path)
             .arg("--data")
             .arg(data_dir)
@@ -80,14 +97,16 @@ impl CommandServer {
             .spawn()
             .with_context(|| format!("cannot start {}: is it built, and executable?", self.path.display()))?;
         // From here on every way out stops it.
-        let mut running = Running { child, addr };
+        let mut running = Running { child, addr, log };
         let start = Instant::now();
         while !port::listens(port, [running.pid()]) {
             if let Some(status) = running.child.try_wait()? {
-                bail!("{} ended with {status} before it listened on {addr}{}", self.path.display(), said(&mut log));
+                let (path, how) = (self.path.display(), manner(status));
+                bail!("{path} ended with {how} before it listened on {addr}{}", said(&running.log));
             }
             if start.elapsed() > self.patience {
-                bail!("{} did not listen on {addr} within {:?}{}", self.path.display(), self.patience, said(&mut log));
+                let (path, patience) = (self.path.display(), self.patience);
+                bail!("{path} did not listen on {addr} within {patience:?}{}", said(&running.log));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -104,8 +123,12 @@ impl RunningServer for Running {
         self.child.id()
     }
 
-    fn alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+    fn ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(format!("{}{}", manner(status), said(&self.log))),
+            Err(error) => Some(format!("no trace of how: {error}")),
+        }
     }
 }
 
@@ -119,13 +142,26 @@ impl Drop for Running {
     }
 }
 
-/// The last thing a server said on stderr, for the message that it did not start.
-fn said(log: &mut File) -> String {
-    let mut text = Vec::new();
-    // What cannot be read is not there to be shown.
-    let _ = log.rewind().and_then(|()| log.take(4096).read_to_end(&mut text));
-    match String::from_utf8_lossy(&text).trim() {
-        "" => String::new(),
-        text => format!(", saying: {text}"),
+/// The last words a server wrote to its log.
+fn said(log: &File) -> String {
+    const MOST: u64 = 4096;
+    let mut text = [0; MOST as usize];
+    // Where it stands is shared with the server, so reading must not move it. What cannot be read is not there to be shown.
+    let from = log.metadata().map_or(0, |file| file.len()).saturating_sub(MOST);
+    let count = log.read_at(&mut text, from).unwrap_or(0);
+    last_words(&String::from_utf8_lossy(&text[..count]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn an_end_is_said_by_status_or_signal_and_the_last_words() {
+        assert_eq!(manner(ExitStatus::from_raw(11)), "signal 11 (SIGSEGV)");
+        assert_eq!(manner(ExitStatus::from_raw(1 << 8)), "exit status 1");
+        assert_eq!(last_words(" \n"), "");
+        assert_eq!(last_words("1\n2\n3\n4\n\n5\n6\n"), ", saying: 2 / 3 / 4 / 5 / 6");
     }
 }

@@ -24,11 +24,10 @@ impl Service<'_> {
         let tables = self.access.shared();
         check_address(tables, address)?;
         let user = acting_user(self.state, tables, login.as_deref(), address)?;
-        self.body.clear();
-        user.account.append_body(&mut self.body);
-        reply::json_head(out, self.body.len(), request.ending);
+        let body = user.account.body(&mut self.body);
+        reply::json_head(out, body.len(), request.ending);
         if request.method != Method::Head {
-            out.extend_from_slice(&self.body);
+            out.extend_from_slice(body);
         }
         Ok(())
     }

@@ -150,7 +150,16 @@ impl Conn {
     }
 
     /// Answers the next request if all of it is there.
+    #[inline]
     pub fn step(&mut self, service: &mut Service<'_>) -> Step {
+        // What nearly every batch of requests ends with.
+        if self.input.bytes().is_empty() && self.is_open() {
+            return Step::Hungry;
+        }
+        self.proceed(service)
+    }
+
+    fn proceed(&mut self, service: &mut Service<'_>) -> Step {
         let full = self.is_full();
         let step = match &mut self.phase {
             Phase::Head(_) | Phase::Body { .. } if full => Step::Full,

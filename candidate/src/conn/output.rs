@@ -60,7 +60,11 @@ impl Output {
     pub fn sent(&mut self, count: usize) {
         self.own.from += count;
         if self.own.from == self.own.bytes.len() {
-            self.own = Outgoing { bytes: emptied(std::mem::take(&mut self.own.bytes)), from: 0 };
+            self.own.from = 0;
+            self.own.bytes.clear();
+            if self.own.bytes.capacity() > KEPT {
+                self.own.bytes = fresh();
+            }
         } else if self.own.from > MAX_UNSENT {
             // A peer that never quite catches up must not make the buffer grow.
             self.own.bytes.drain(..self.own.from);

@@ -50,8 +50,9 @@ mod avx2 {
                 WIDTH => line_end(bytes, at + WIDTH)?,
                 found => checked_end(bytes, at + found)?,
             };
-            let name = block.name_length()?;
-            fields.add(bytes, bytes.get(at..at + name)?, bytes.get(at + name + 1..end)?);
+            let (name, value) = bytes.get(at..end)?.split_at_checked(block.name_length()?)?;
+            // The colon is the first of it, for no control comes before the colon.
+            fields.add(bytes, name, &value[1..]);
             at = end + 2;
         }
         None

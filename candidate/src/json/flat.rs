@@ -8,9 +8,9 @@ use crate::choices::JsonText;
 use crate::tunables;
 
 /// Reads `wanted` from the object in `bytes`; `None` means "ask the general reader".
-pub fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> Option<[Member<'a>; N]> {
+pub(super) fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> Option<[Member<'a>; N]> {
     let mut members = [const { Member::Absent }; N];
-    let mut scan = Scan { bytes, at: 0 };
+    let mut scan = Scan::new(bytes);
     scan.mark(b'{')?;
     if scan.mark(b'}').is_some() {
         return scan.end().then_some(members);
@@ -38,6 +38,19 @@ pub fn read<'a, const N: usize>(bytes: &'a [u8], wanted: &[(&str, Kind); N]) -> 
     }
 }
 
+/// The login of an object `{"login":"...","nonce":"..."}` in this very form, its strings without escapes; `None` means "ask
+/// another reader".
+pub fn login_and_nonce(bytes: &[u8]) -> Option<&str> {
+    let mut scan = Scan::new(bytes);
+    scan.literal(br#"{"login":""#)?;
+    let login = scan.plain()?;
+    scan.literal(br#"","nonce":""#)?;
+    scan.plain()?;
+    scan.literal(br#""}"#)?;
+    (scan.at == bytes.len()).then_some(login)
+}
+
+#[inline(always)]
 fn place_of(key: &str, wanted: &[(&str, Kind)]) -> Option<usize> {
     wanted.iter().position(|(name, _)| *name == key)
 }
@@ -53,9 +66,25 @@ enum Value<'a> {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// The bytes from `start` on.
+    window: Window,
+    start: usize,
 }
 
 impl<'a> Scan<'a> {
+    #[inline(always)]
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, window: Window::of(bytes), start: 0 }
+    }
+
+    /// Goes behind `text`, which has to come next.
+    #[inline(always)]
+    fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
+        let next: &[u8; N] = self.bytes.get(self.at..)?.first_chunk()?;
+        self.at += N;
+        (next == text).then_some(())
+    }
+
     /// Goes behind `mark`, which may have white space before it; stays there if something else comes.
     #[inline(always)]
     fn mark(&mut self, mark: u8) -> Option<()> {
@@ -160,47 +189,29 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     fn plain(&mut self) -> Option<&'a str> {
         let start = self.at;
-        let mut ascii = true;
+        let mut others = 0;
         loop {
-            let (ends, others) = self.block();
+            let offset = self.at - self.start;
+            if offset >= WIDTH {
+                self.window = Window::of(self.bytes.get(self.at..)?);
+                self.start = self.at;
+                continue;
+            }
+            let ends = self.window.ends >> offset;
             if ends != 0 {
-                let before = (ends & ends.wrapping_neg()) - 1;
+                others |= (self.window.others >> offset) & ((ends & ends.wrapping_neg()) - 1);
                 self.at += ends.trailing_zeros() as usize;
-                ascii &= others & before == 0;
                 break;
             }
-            ascii &= others == 0;
-            self.at += WIDTH;
+            others |= self.window.others >> offset;
+            self.at = self.start + WIDTH;
         }
         let text = &self.bytes[start..self.at];
-        if ascii {
+        if others == 0 {
             // SAFETY: ASCII is UTF-8.
             return Some(unsafe { std::str::from_utf8_unchecked(text) });
         }
         std::str::from_utf8(text).ok()
-    }
-
-    /// Which of the next bytes end what stands for itself, and which are not ASCII: a bit for each, the first one lowest.
-    /// The end of the text does too.
-    #[inline(always)]
-    fn block(&self) -> (u32, u32) {
-        if let Some(block) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
-            return sort(block);
-        }
-        let left = self.bytes.len() - self.at;
-        let (ends, others) = match self.bytes.last_chunk() {
-            // Bytes that are read already come first here.
-            Some(block) => {
-                let (ends, others) = sort(block);
-                (ends >> (WIDTH - left), others >> (WIDTH - left))
-            }
-            None => {
-                let mut block = [0; WIDTH];
-                block[..left].copy_from_slice(&self.bytes[self.at..]);
-                sort(&block)
-            }
-        };
-        (ends | 1 << left, others)
     }
 }
 
@@ -213,27 +224,55 @@ fn whole(digits: &[u8]) -> Option<f64> {
 }
 
 /// Bytes looked at together.
-const WIDTH: usize = 16;
+const WIDTH: usize = 64;
 
-/// Which of the bytes end what stands for itself, and which are not ASCII.
-#[cfg(target_arch = "x86_64")]
-fn sort(block: &[u8; WIDTH]) -> (u32, u32) {
-    use std::arch::x86_64::*;
-    // SAFETY: there are 16 bytes, and every processor of this kind has SSE2.
-    unsafe {
-        let block = _mm_loadu_si128(block.as_ptr().cast());
-        let is = |byte: u8| _mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8));
-        let low = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block);
-        let ends = _mm_or_si128(low, _mm_or_si128(is(b'"'), is(b'\\')));
-        (_mm_movemask_epi8(ends) as u32, _mm_movemask_epi8(block) as u32)
-    }
+/// What the next bytes are: a bit for each, the first one lowest.
+struct Window {
+    /// Ends what stands for itself: a quote, a backslash, a control, the end of the text.
+    ends: u64,
+    /// Is not ASCII.
+    others: u64,
 }
 
-/// Which of the bytes end what stands for itself, and which are not ASCII.
-#[cfg(not(target_arch = "x86_64"))]
-fn sort(block: &[u8; WIDTH]) -> (u32, u32) {
-    block.iter().enumerate().fold((0, 0), |(ends, others), (at, byte)| {
-        let end = *byte < 0x20 || matches!(byte, b'"' | b'\\');
-        (ends | u32::from(end) << at, others | u32::from(!byte.is_ascii()) << at)
-    })
+impl Window {
+    fn of(bytes: &[u8]) -> Window {
+        match bytes.first_chunk() {
+            Some(whole) => Window::whole(whole),
+            None => {
+                // Zeros are controls.
+                let mut padded = [0; WIDTH];
+                padded[..bytes.len()].copy_from_slice(bytes);
+                Window::whole(&padded)
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn whole(bytes: &[u8; WIDTH]) -> Window {
+        use std::arch::x86_64::*;
+        let mut window = Window { ends: 0, others: 0 };
+        for (part, bytes) in bytes.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: there are 16 bytes, and every processor of this kind has SSE2.
+            let (ends, others) = unsafe {
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let is = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+                let low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+                let ends = _mm_or_si128(low, _mm_or_si128(is(b'"'), is(b'\\')));
+                (_mm_movemask_epi8(ends) as u32, _mm_movemask_epi8(bytes) as u32)
+            };
+            window.ends |= u64::from(ends) << (16 * part);
+            window.others |= u64::from(others) << (16 * part);
+        }
+        window
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn whole(bytes: &[u8; WIDTH]) -> Window {
+        let mut window = Window { ends: 0, others: 0 };
+        for (at, byte) in bytes.iter().enumerate() {
+            window.ends |= u64::from(*byte < 0x20 || matches!(byte, b'"' | b'\\')) << at;
+            window.others |= u64::from(!byte.is_ascii()) << at;
+        }
+        window
+    }
 }

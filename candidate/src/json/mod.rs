@@ -7,6 +7,8 @@ mod strict;
 
 use std::borrow::Cow;
 
+pub use flat::login_and_nonce;
+
 use crate::choices::JsonReader;
 
 /// What a wanted member must be, null aside.

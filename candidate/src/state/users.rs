@@ -32,11 +32,15 @@ pub struct Account {
 }
 
 impl Account {
-    /// Appends the body of `GET /user` to `out`.
-    pub fn append_body(&self, out: &mut Vec<u8>) {
+    /// The body of `GET /user`; `scratch` is room for it.
+    pub fn body<'b>(&'b self, scratch: &'b mut Vec<u8>) -> &'b [u8] {
         match tunables::USER_BODY {
-            UserBody::PerRequest => self.write_body(out),
-            UserBody::Kept => out.extend_from_slice(&self.body),
+            UserBody::PerRequest => {
+                scratch.clear();
+                self.write_body(scratch);
+                scratch
+            }
+            UserBody::Kept => &self.body,
         }
     }
 
@@ -150,7 +154,7 @@ mod tests {
         users.put(User::new(account("+5", false), false));
         let body = |users: &Users| {
             let mut out = Vec::new();
-            users.get("J\u{f6}rg/1 %").unwrap().account.append_body(&mut out);
+            out.extend_from_slice(users.get("J\u{f6}rg/1 %").unwrap().account.body(&mut Vec::new()));
             String::from_utf8(out).unwrap()
         };
         let expected = r#"{"login":"Jörg/1 %","name":"a\u003cb\u003e\u0026\"\\","phone":"+5","country":"Bonaire, Sint Eustatius, and Saba"}"#;

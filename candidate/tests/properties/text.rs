@@ -120,6 +120,7 @@ fn rightly_signed_tokens_are_judged_by_what_they_say() {
     ];
     let payload = prop_oneof![
         2 => string().prop_map(|login| format!("{{\"login\":{login}}}")),
+        2 => (string(), string()).prop_map(|(login, nonce)| format!("{{\"login\":{login},\"nonce\":{nonce}}}")),
         1 => (string(), value()).prop_map(|(login, time)| format!("{{\"login\":{login},\"exp\":{time},\"nbf\":1}}")),
         1 => object(),
     ];

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// Held until dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -39,7 +39,14 @@ impl Lock {
             Err(error) => return Err(error).with_context(tried),
         }
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).with_context(tried)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    /// Closing would do, but for a process that is being started just now and still holds a copy of the descriptor.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -56,6 +63,17 @@ mod tests {
         assert!(message.contains(&format!("process {} holds", std::process::id())), "{message}");
         drop(first);
         Lock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_descriptor_keeps_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Lock::take(&path).unwrap();
+        let copy = first.file.try_clone().unwrap();
+        drop(first);
+        Lock::take(&path).unwrap();
+        drop(copy);
     }
 
     #[test]

@@ -407,7 +407,7 @@ pub fn cases() -> Vec<Case> {
         ),
         each(
             121,
-            "Expect without a body",
+            "Expect without a body, in other letters",
             [get(), get().body(""), get().field("Connection: keep-alive")]
                 .map(|request| (request.field("expect: 100-CONTINUE"), ok(UA))),
         ),

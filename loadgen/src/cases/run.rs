@@ -4,10 +4,12 @@ use super::line::{Failure, Step, fail};
 use super::splits::{Attempt, Form, Lanes, Splits};
 use super::table::{Case, Effect, Exchange, Play, Stage};
 use super::{CaseFilter, CaseReport, FailedCase, RunningServer, StartServer};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Servers at work at the same time.
 const SERVERS: usize = 4;
@@ -93,9 +95,10 @@ fn play(start: &dyn StartServer, cases: &[Case], splits: Splits) -> Done {
             return Done { failures: cases.iter().map(failure).collect(), forms: 0 };
         }
     };
-    let mut server = Server { start, folder: folder.path(), running: None };
-    let mut failures: Vec<_> =
-        cases.iter().map(|case| server.on(|stage| case.play(stage)).err().map(|failure| (None, failure))).collect();
+    let mut server = Server { start, folder: folder.path(), running: None, last: None };
+    let mut failures: Vec<_> = (cases.iter())
+        .map(|case| server.on(Some(case.number), |stage| case.play(stage)).err().map(|failure| (None, failure)))
+        .collect();
     let mut forms = 0;
     if let [case @ Case { effect: Effect::Undone | Effect::Lasting, play: Play::Exchanges(steps), .. }] = cases {
         let longest = steps.iter().map(|step| step.request.len()).max().unwrap_or(0);
@@ -106,7 +109,7 @@ fn play(start: &dyn StartServer, cases: &[Case], splits: Splits) -> Done {
             if case.effect == Effect::Lasting {
                 server.running = None;
             }
-            let result = server.on(|stage| Lanes::open(stage)?.row(steps, form));
+            let result = server.on(None, |stage| Lanes::open(stage)?.row(steps, form));
             failures[0] = result.err().map(|failure| (Some(form), failure));
             forms += steps.len();
         }
@@ -114,7 +117,8 @@ fn play(start: &dyn StartServer, cases: &[Case], splits: Splits) -> Done {
         let attempts = attempts(cases, splits, |case| failures[case].is_none());
         if !attempts.is_empty() {
             let mut found = vec![None; cases.len()];
-            let lived = server.on(|stage| Lanes::open(stage).map(|mut lanes| lanes.attempt(&attempts, &mut found)));
+            let lived =
+                server.on(None, |stage| Lanes::open(stage).map(|mut lanes| lanes.attempt(&attempts, &mut found)));
             if let Err(failure) = lived {
                 // Which case it was is not known: one of those in pieces.
                 found[attempts[0].case].get_or_insert((attempts[0].form, failure));
@@ -169,23 +173,60 @@ struct Server<'a> {
     start: &'a dyn StartServer,
     folder: &'a Path,
     running: Option<Box<dyn RunningServer>>,
+    /// The case that was played on it last.
+    last: Option<u16>,
 }
 
 impl Server<'_> {
-    /// Plays something on the server, which must live on.
-    fn on(&mut self, play: impl FnOnce(&Stage<'_>) -> Step) -> Step {
+    /// Plays something on the server, a case of that number where it is one; the server must live on.
+    fn on(&mut self, number: Option<u16>, play: impl FnOnce(&Stage<'_>) -> Step) -> Step {
+        let before = if self.running.is_some() { self.last } else { None };
         let mut running = match self.running.take().map_or_else(|| self.start.start(self.folder), Ok) {
             Ok(running) => running,
             Err(error) => return fail("a server that listens", format!("{error:#}")),
         };
+        self.last = number.or(before);
         let result = play(&Stage { addr: running.addr(), pid: running.pid(), start: self.start });
-        if running.alive() {
+        let Some(how) = ended(running.as_mut(), result.is_err()) else {
             self.running = Some(running);
             return result;
-        }
+        };
+        let after = before.map_or_else(String::new, |number| format!(" after case {number}"));
+        let ended = format!("the server ended with {how}{after}");
         match result {
-            Ok(()) => fail("a server that lives on", "its process ended"),
-            Err(failure) => Err(Failure { got: format!("{}; the server's process ended", failure.got), ..failure }),
+            Ok(()) => fail("a server that lives on", ended),
+            Err(failure) => Err(Failure { got: format!("{}; {ended}", failure.got), ..failure }),
         }
     }
+}
+
+/// How a server ended, if it did. Its connections end a moment before its process: where something failed and it does not
+/// answer any more, that moment is waited for.
+fn ended(running: &mut dyn RunningServer, failed: bool) -> Option<String> {
+    let how = running.ended();
+    if how.is_some() || !failed || answers(running.addr()) {
+        return how;
+    }
+    let deadline = Instant::now() + MOMENT;
+    while Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
+        if let Some(how) = running.ended() {
+            return Some(how);
+        }
+    }
+    None
+}
+
+/// How long a server may take to answer, or to end.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// Whether a server answers at all.
+fn answers(addr: SocketAddr) -> bool {
+    let ask = || {
+        let mut socket = TcpStream::connect_timeout(&addr, MOMENT)?;
+        socket.set_read_timeout(Some(MOMENT))?;
+        socket.write_all(b"GET /no/such/path HTTP/1.1\r\nHost: probe\r\n\r\n")?;
+        socket.read(&mut [0])
+    };
+    ask().is_ok_and(|count| count > 0)
 }

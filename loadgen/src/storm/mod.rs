@@ -132,9 +132,10 @@ pub fn storm(
             checks.push(Check { name: format!("{name}: {what}"), holds, saw });
             say(&checks[checks.len() - 1]);
         }
-        let alive = running.alive();
-        let saw = if alive { "yes" } else { "it ended" };
-        checks.push(Check { name: format!("{name}: the server runs on"), holds: alive, saw: saw.into() });
+        let ended = running.ended();
+        let alive = ended.is_none();
+        let saw = ended.map_or_else(|| "yes".into(), |how| format!("it ended with {how}"));
+        checks.push(Check { name: format!("{name}: the server runs on"), holds: alive, saw });
         say(&checks[checks.len() - 1]);
         if !alive {
             break;

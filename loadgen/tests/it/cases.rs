@@ -1,8 +1,9 @@
 //! The runner of the contract's cases against servers that are wrong in one way each: what fails, and what it says.
 
-use loadgen::cases::{CaseFilter, CaseReport, RunningServer, StartServer, run};
+use loadgen::cases::{CaseFilter, CaseReport, CommandServer, RunningServer, StartServer, run};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,8 +39,8 @@ impl RunningServer for Running {
     fn pid(&self) -> u32 {
         std::process::id()
     }
-    fn alive(&mut self) -> bool {
-        true
+    fn ended(&mut self) -> Option<String> {
+        None
     }
 }
 
@@ -114,7 +115,9 @@ fn a_connection_left_open_where_it_must_end_fails_a_case() {
         let _ = socket.shutdown(Shutdown::Write);
         let _ = socket.read(&mut [0; 4096]);
     });
-    assert_eq!(right.failed, []);
+    assert!(right.passed > 0);
+    let fine = right.failed.iter().filter(|case| !case.expected.contains("400 Bad Request"));
+    assert_eq!(right.failed.len(), fine.count(), "{right:?}");
     let open = cases("204", |socket| answering(socket, BAD));
     assert!(open.failed.iter().any(|case| case.got.contains("an open connection")), "{open:?}");
 }
@@ -142,4 +145,42 @@ fn a_server_that_cannot_start_fails_each_case_with_its_reason() {
     let report = run(&Broken, &CaseFilter::parse("1").unwrap(), &mut |_| {});
     assert_eq!(report.passed, 0);
     assert!(report.failed.iter().all(|case| case.got.contains("no such program")));
+}
+
+/// A program for the test below, which starts this very test: a server that serves two clients and dies of the third.
+#[test]
+#[ignore = "a program for another test"]
+fn crashing_server() {
+    let Ok(port) = std::env::var("CRASHING_PORT") else { return };
+    let listener = TcpListener::bind(format!("127.0.0.1:{port}")).unwrap();
+    for client in 1.. {
+        let (mut socket, _) = listener.accept().unwrap();
+        if client == 3 {
+            eprintln!("not this one");
+            std::process::abort();
+        }
+        std::thread::spawn(move || answering(&mut socket, NOT_FOUND));
+    }
+}
+
+#[test]
+fn a_server_that_crashes_is_told_with_its_signal_its_last_words_and_the_case_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = folder.path().join("server");
+    let program = std::env::current_exe().unwrap();
+    let script = format!(
+        "#!/bin/sh\nCRASHING_PORT=$4 exec '{}' --exact cases::crashing_server --ignored --nocapture\n",
+        program.display()
+    );
+    std::fs::write(&server, script).unwrap();
+    std::fs::set_permissions(&server, PermissionsExt::from_mode(0o755)).unwrap();
+    let report = run(&CommandServer::new(server), &CaseFilter::parse("104").unwrap(), &mut |_| {});
+    assert!(report.passed > 0);
+    let got: Vec<&str> = report.failed.iter().map(|case| case.got.as_str()).collect();
+    let told = |got: &&str| {
+        got.contains("the server ended with signal 6 (SIGABRT)")
+            && got.contains("not this one")
+            && got.ends_with("after case 104")
+    };
+    assert!(!got.is_empty() && got.iter().all(told), "{got:?}");
 }

@@ -2,10 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use candidate::choices::{AddressParser, Base64, Escaping, JsonReader};
+use candidate::choices::{AddressParser, Base64, Escaping, JsonReader, TokenPayload};
 use candidate::http::address;
 use candidate::json::{self, Kind, Member, escape};
-use candidate::token::{base64, mac::Signer, verify};
+use candidate::token::{base64, login_by, mac::Signer, verify};
 
 use crate::oracle;
 use crate::oracle::json::Value;
@@ -82,7 +82,7 @@ pub fn escape(text: &str) {
 
 /// All coders encode alike, decode what was encoded, and refuse the same texts.
 pub fn base64(bytes: &[u8]) {
-    let coded = [Base64::Crate, Base64::Table, Base64::Simd].map(|coder| {
+    let coded = [Base64::Crate, Base64::Table, Base64::Vector].map(|coder| {
         let (mut text, mut decoded, mut back) = (Vec::new(), Vec::new(), Vec::new());
         base64::encode_by(coder, bytes, &mut text);
         assert_eq!(base64::decode_by(coder, &text, &mut back), Some(()));
@@ -93,8 +93,11 @@ pub fn base64(bytes: &[u8]) {
     assert!(coded.iter().all(|one| *one == coded[0]), "{bytes:?}: {coded:?}");
 }
 
-/// A token of these two segments, rightly signed, names the login that the oracle reads in it.
+/// A token of these two segments, rightly signed, names the login that the oracle reads in it, and both ways of reading a
+/// payload find the same.
 pub fn signed_token(header: &[u8], payload: &[u8]) {
+    let [parsed, known] = [TokenPayload::Parse, TokenPayload::KnownFirst].map(|way| login_by(way, payload));
+    assert_eq!(parsed, known, "{:?}", String::from_utf8_lossy(payload));
     token(oracle::token::signed(header, payload).as_bytes());
 }
 

@@ -86,7 +86,13 @@ impl Repo {
 
     /// The commit that a person means by `revision`: an id or its beginning, a branch, a tag, `HEAD~2`.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, GitError> {
+        /// Git itself takes no fewer digits for the beginning of an id; the library takes one.
+        const FEWEST: usize = 4;
         let missing = || GitError::NoSuchRevision { revision: revision.into() };
+        let digits = revision.len() < FEWEST && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if digits && self.git.resolve_reference_from_short_name(revision).is_err() {
+            return Err(missing());
+        }
         match self.git.revparse_single(revision) {
             Ok(object) => match object.peel_to_commit() {
                 Ok(commit) => Ok(id(commit.id())),

@@ -105,6 +105,11 @@ fn a_revision_is_an_id_a_branch_an_expression_or_a_clear_error() {
     assert_eq!(repo.resolve(bench.first.short()).unwrap(), bench.first);
     assert!(matches!(repo.resolve("nothing"), Err(GitError::NoSuchRevision { .. })));
     assert!(matches!(repo.resolve("0000000000"), Err(GitError::NoSuchRevision { .. })));
+    assert_eq!(repo.resolve(&bench.first.as_str()[..4]).unwrap(), bench.first);
+    assert!(
+        matches!(repo.resolve(&bench.first.as_str()[..3]), Err(GitError::NoSuchRevision { .. })),
+        "an attempt's number"
+    );
     let error = repo.resolve("HEAD:README").unwrap_err();
     assert_eq!(error.to_string(), "`HEAD:README` is a blob, not a commit");
 }

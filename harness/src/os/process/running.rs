@@ -1,9 +1,11 @@
 //! A started command: is it alive, wait for it, end it with all it started. What it may do was set in `start`.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::Child;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -43,6 +45,27 @@ pub enum Ended {
     Unkillable,
 }
 
+/// In words, to stand behind "ended with".
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exit(code) => write!(f, "exit status {code}"),
+            // The library knows the signals' names.
+            Ended::Signal(signal) => match ExitStatus::from_raw(*signal).to_string().split_once(": ") {
+                Some((_, name)) => write!(f, "signal {name}"),
+                None => write!(f, "signal {signal}"),
+            },
+            Ended::TimedOut => f.write_str("its time over"),
+            Ended::Interrupted => f.write_str("an interrupt"),
+            Ended::Stopped => f.write_str("its work done"),
+            Ended::TooManyProcesses(n) => write!(f, "{n} processes and threads, more than allowed"),
+            Ended::TooMuchMemory(n) => write!(f, "{} MiB of memory, more than allowed", n >> 20),
+            Ended::WardenLost => f.write_str("its warden, which somebody killed"),
+            Ended::Unkillable => f.write_str("nothing, not even SIGKILL"),
+        }
+    }
+}
+
 /// An ended command.
 #[derive(Debug)]
 pub struct Finished {
@@ -75,8 +98,8 @@ pub struct Running {
     done: Option<(Ended, Duration, u32)>,
 }
 
-impl std::fmt::Debug for Pump {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Pump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pump")
     }
 }
@@ -120,10 +143,10 @@ impl Running {
         self.pid
     }
 
-    /// Whether the command still runs. After `false`, [`Running::stop`] says how it ended.
-    pub fn alive(&mut self) -> bool {
+    /// How the command ended, if it did.
+    pub fn ended(&mut self) -> Option<Ended> {
         self.listen(Duration::ZERO);
-        self.done.is_none()
+        self.done.map(|(ended, ..)| ended)
     }
 
     /// Everything beneath the warden, the command included: for finding helpers and threads on other CPUs.

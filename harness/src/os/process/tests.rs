@@ -115,7 +115,7 @@ fn term_comes_first_so_that_a_server_can_say_goodbye() {
     );
     let mut server = sh(&script).start().unwrap();
     assert_eq!(pid_in(&ready), server.pid().unwrap());
-    assert!(server.alive());
+    assert!(server.ended().is_none());
     assert_eq!(server.stop().ended, Ended::Stopped);
     assert_eq!(fs::read_to_string(bye).unwrap(), "bye\n");
 }
