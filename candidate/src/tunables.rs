@@ -3,34 +3,6 @@
 
 use crate::choices::*;
 
-/// The engine that `--engine auto` tries first.
-/// choices: EngineChoice::Epoll | EngineChoice::Uring
-pub const ENGINE: EngineChoice = EngineChoice::Epoll;
-
-/// io_uring: places for submissions in a ring.
-/// choices: 64 | 256 | 1024
-pub const RING_ENTRIES: u32 = 256;
-
-/// io_uring: buffers to receive into, each of `READ_BUFFER` bytes.
-/// choices: 256 | 512 | 2048
-pub const RING_BUFFERS: u16 = 512;
-
-/// io_uring: when the kernel runs what a ring has put off.
-/// choices: TaskRun::Cooperative | TaskRun::Deferred
-pub const TASK_RUN: TaskRun = TaskRun::Deferred;
-
-/// io_uring: how a ring receives.
-/// choices: Receiving::Single | Receiving::Multishot
-pub const RECEIVING: Receiving = Receiving::Multishot;
-
-/// io_uring: what a ring says about output that the socket has taken at once.
-/// choices: Sending::Reported | Sending::Unreported
-pub const SENDING: Sending = Sending::Unreported;
-
-/// io_uring: whose descriptors the sockets are.
-/// choices: Descriptors::Process | Descriptors::Ring
-pub const DESCRIPTORS: Descriptors = Descriptors::Process;
-
 /// Which worker gets a new connection.
 /// choices: ListenerCpu::Any | ListenerCpu::Workers
 pub const LISTENER_CPU: ListenerCpu = ListenerCpu::Workers;
@@ -166,6 +138,34 @@ pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::Ranges;
 /// How often a worker looks whether the shared tables have changed.
 /// choices: StateCheck::PerRequest | StateCheck::PerBatch
 pub const STATE_CHECK: StateCheck = StateCheck::PerRequest;
+
+/// The engine that `--engine auto` tries first.
+/// choices: EngineChoice::Epoll | EngineChoice::Uring
+pub const ENGINE: EngineChoice = EngineChoice::Epoll;
+
+/// io_uring: places for submissions in a ring.
+/// choices: 64 | 256 | 1024
+pub const RING_ENTRIES: u32 = 256;
+
+/// io_uring: buffers to receive into, each of `READ_BUFFER` bytes.
+/// choices: 256 | 512 | 2048
+pub const RING_BUFFERS: u16 = 512;
+
+/// io_uring: when the kernel runs what a ring has put off.
+/// choices: TaskRun::Cooperative | TaskRun::Deferred
+pub const TASK_RUN: TaskRun = TaskRun::Deferred;
+
+/// io_uring: how a ring receives.
+/// choices: Receiving::Single | Receiving::Multishot
+pub const RECEIVING: Receiving = Receiving::Multishot;
+
+/// io_uring: what a ring says about output that the socket has taken at once.
+/// choices: Sending::Reported | Sending::Unreported
+pub const SENDING: Sending = Sending::Unreported;
+
+/// io_uring: whose descriptors the sockets are.
+/// choices: Descriptors::Process | Descriptors::Ring
+pub const DESCRIPTORS: Descriptors = Descriptors::Process;
 
 #[cfg(test)]
 mod tests {

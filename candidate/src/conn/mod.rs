@@ -25,7 +25,7 @@ pub enum Step {
     Answered,
     /// More bytes are needed.
     Hungry,
-    /// So much output waits that nothing is answered until some of it is sent.
+    /// So much output waits that nothing that is there is answered until some of it is sent.
     Full,
     /// No further request will be looked at.
     Over,

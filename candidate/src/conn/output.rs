@@ -34,10 +34,12 @@ fn fresh() -> Vec<u8> {
     Vec::with_capacity(tunables::OUTPUT_START)
 }
 
-/// An empty buffer that keeps the room of `bytes` unless that is unusual.
-fn emptied(mut bytes: Vec<u8>) -> Vec<u8> {
+/// Empties `bytes`, which keeps its room unless that is unusual.
+fn empty(bytes: &mut Vec<u8>) {
     bytes.clear();
-    if bytes.capacity() > KEPT { fresh() } else { bytes }
+    if bytes.capacity() > KEPT {
+        *bytes = fresh();
+    }
 }
 
 impl Output {
@@ -61,10 +63,7 @@ impl Output {
         self.own.from += count;
         if self.own.from == self.own.bytes.len() {
             self.own.from = 0;
-            self.own.bytes.clear();
-            if self.own.bytes.capacity() > KEPT {
-                self.own.bytes = fresh();
-            }
+            empty(&mut self.own.bytes);
         } else if self.own.from > MAX_UNSENT {
             // A peer that never quite catches up must not make the buffer grow.
             self.own.bytes.drain(..self.own.from);
@@ -85,7 +84,8 @@ impl Output {
     pub fn bring_back(&mut self, outgoing: Outgoing) {
         let dropped = std::mem::take(&mut self.taken) == 0;
         if dropped || outgoing.from == outgoing.bytes.len() {
-            self.spare = emptied(outgoing.bytes);
+            self.spare = outgoing.bytes;
+            empty(&mut self.spare);
             return;
         }
         let mut newer = std::mem::replace(&mut self.own, outgoing);
@@ -96,7 +96,8 @@ impl Output {
 
     /// Drops everything, also what is away, and room beyond what is usual.
     pub fn clear(&mut self) {
-        self.own = Outgoing { bytes: emptied(std::mem::take(&mut self.own.bytes)), from: 0 };
+        self.own.from = 0;
+        empty(&mut self.own.bytes);
         self.taken = 0;
     }
 }

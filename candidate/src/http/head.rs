@@ -60,9 +60,10 @@ pub fn read_by(parser: HeadParser, bytes: &[u8], progress: &mut Progress) -> Res
     };
     let head = &bytes[..len];
     let read = match parser {
-        HeadParser::Httparse => None,
         HeadParser::OnePass => return one_pass::read(head),
-        HeadParser::Blocks => blocks::read(head),
+        // What it has given up on it would give up on again.
+        HeadParser::Blocks if !first => blocks::read(head),
+        _ => None,
     };
     if read.is_some() {
         return Ok(read);

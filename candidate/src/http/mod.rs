@@ -82,6 +82,7 @@ pub struct Span {
 impl Span {
     /// From the byte at `start` to the one before `end`.
     pub fn new(start: usize, end: usize) -> Self {
+        debug_assert!(end <= u32::MAX as usize);
         Self { start: start as u32, end: end as u32 }
     }
 

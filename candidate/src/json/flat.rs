@@ -85,7 +85,7 @@ impl<'a> Scan<'a> {
         (next == text).then_some(())
     }
 
-    /// Goes behind `mark`, which may have white space before it; stays there if something else comes.
+    /// Goes behind `mark`, which may have white space before it; if something else comes, up to that.
     #[inline(always)]
     fn mark(&mut self, mark: u8) -> Option<()> {
         while let Some(byte) = self.bytes.get(self.at) {
@@ -215,7 +215,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A whole number that a double holds exactly. That it is all of the number shows in what comes: a mark.
+/// A whole number that a double holds exactly. Behind the digits of any other number comes no mark, but a dot or an `e`.
 fn whole(digits: &[u8]) -> Option<f64> {
     if digits.len() > 15 || (digits.len() > 1 && digits[0] == b'0') {
         return None;

@@ -185,6 +185,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_utf8_is_refused_wherever_it_stands() {
+        for length in 0..150 {
+            for at in 0..length {
+                let mut text = format!(r#"{{"login":"{0}","nonce":"{0}"}}"#, "a".repeat(length)).into_bytes();
+                assert!(login_and_nonce(&text).is_some() && of(&text).is_ok());
+                for start in [10, 21 + length] {
+                    text[start + at] = 0xff;
+                    assert!(login_and_nonce(&text).is_none(), "{at} of {length} from {start}");
+                    assert_eq!(of(&text), Err(NotThatObject), "{at} of {length} from {start}");
+                    text[start + at] = b'a';
+                }
+            }
+        }
+    }
+
+    #[test]
     fn nesting_ends_at_64() {
         let nested = |depth: usize| format!("{{\"x\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
         assert!(of(nested(64).as_bytes()).is_ok());
