@@ -3,13 +3,12 @@
 # contract's requests, then one request again and again; each with 1 and with 8 in flight on a connection.
 set -eu
 cd "$(dirname "$0")/.."
-commit=$(git rev-parse --short "${1:-HEAD}")
 target=${CARGO_TARGET_DIR:-$PWD/bench/target}
 (cd bench && cargo build --release --locked --target-dir "$target")
 peers=$target/x86_64-unknown-linux-gnu/release
 
 # The answer without a name is that of the servers that know the contract; those with a name know nothing else.
-exec cargo run --quiet -- measure "$commit" --depth 1 --depth 8 \
+exec cargo run --quiet -- measure "${1:-HEAD}" --depth 1 --depth 8 \
     --binary axum-control="$peers/axum-control" \
     --binary axum-control-flush="$peers/axum-control-flush" \
     --binary may-minihttp="$peers/may-minihttp" \
