@@ -1,8 +1,12 @@
-//! Sockets that std cannot make: with a chosen source address, a small receive buffer, or ended by a reset.
+//! Sockets that std cannot make: with a chosen source address, a small receive buffer, or ended by a reset; and very many
+//! at once.
 
+use crate::place::across_cores;
 use anyhow::Context;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::sched_getaffinity;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -61,6 +65,38 @@ pub fn reset(socket: TcpStream) -> io::Result<()> {
     sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
     drop(socket);
     Ok(())
+}
+
+/// Connections from each core that come at once in [`pile_up`].
+pub const PILE: usize = 1_500;
+
+/// Lets more connections come at once, on every core, than a server can be told of, and closes them. One that has asked the
+/// kernel once for all connections to come (io_uring) has to ask again after that. What that is good for: the kernel goes by
+/// the limit of descriptors of the moment when it was asked.
+pub fn pile_up(addr: SocketAddr, pid: u32) -> anyhow::Result<()> {
+    let count = PILE * sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
+    let stopped = Stopped::new(pid)?;
+    let pile = across_cores(count, || TcpStream::connect_timeout(&addr, Duration::from_secs(5)));
+    drop(stopped);
+    pile.map(drop).context("cannot connect to a server that is stopped for a moment")
+}
+
+/// A process that is stopped until this is dropped.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn new(pid: u32) -> anyhow::Result<Stopped> {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).context("the server's process id is none")?;
+        kill_process(pid, Signal::STOP).context("cannot stop the server: is it another user's?")?;
+        Ok(Stopped(pid))
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // Where this fails the server has ended, and that is found by others.
+        let _ = kill_process(self.0, Signal::CONT);
+    }
 }
 
 fn open(addr: SocketAddr, flags: SocketFlags) -> Result<OwnedFd, Errno> {

@@ -43,6 +43,43 @@ impl Cores {
     }
 }
 
+/// Makes `count` things on this thread, as many on each core it may run on as on the others: a server that takes connections
+/// on the core they come from then has some on every core. Where it cannot choose its core, they are made all the same.
+pub fn across_cores<T, E>(count: usize, mut make: impl FnMut() -> Result<T, E>) -> Result<Vec<T>, E> {
+    let all = sched_getaffinity(None).ok();
+    let cores: Vec<usize> =
+        all.iter().flat_map(|all| (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).collect::<Vec<_>>()).collect();
+    let mut made = Vec::with_capacity(count);
+    for (index, core) in cores.iter().enumerate() {
+        let mut only = CpuSet::new();
+        only.set(*core);
+        let moved = sched_setaffinity(None, &only);
+        let share = (count * (index + 1)).div_ceil(cores.len());
+        while made.len() < share {
+            match make() {
+                Ok(thing) => made.push(thing),
+                Err(error) => {
+                    back(moved.is_ok(), all.as_ref());
+                    return Err(error);
+                }
+            }
+        }
+        back(moved.is_ok(), all.as_ref());
+    }
+    while made.len() < count {
+        made.push(make()?);
+    }
+    Ok(made)
+}
+
+/// Gives the calling thread the cores back that it had.
+fn back(moved: bool, all: Option<&CpuSet>) {
+    if let Some(all) = all.filter(|_| moved) {
+        // It had them a moment ago.
+        let _ = sched_setaffinity(None, all);
+    }
+}
+
 /// Raises this process's file limit so that it can hold `connections`. A server started afterwards inherits it.
 pub fn raise_descriptors(connections: usize) -> anyhow::Result<()> {
     let wanted = connections as u64 + SPARE;
@@ -81,6 +118,21 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn things_are_made_on_every_core_alike() {
+        let before = sched_getaffinity(None).unwrap();
+        for count in [0, 1, 5, 64] {
+            let made: Vec<CpuSet> = across_cores(count, || sched_getaffinity(None)).unwrap();
+            assert_eq!(made.len(), count);
+            let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| before.is_set(*core)).collect();
+            let on = |core: usize| made.iter().filter(|set| set.count() == 1 && set.is_set(core)).count();
+            assert!(cores.iter().all(|core| on(*core).abs_diff(count / cores.len()) <= 1), "{count}");
+            assert_eq!(sched_getaffinity(None).unwrap(), before);
+        }
+        assert_eq!(across_cores(3, || Err::<(), u8>(7)), Err(7));
+        assert_eq!(sched_getaffinity(None).unwrap(), before);
     }
 
     #[test]

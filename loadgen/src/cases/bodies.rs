@@ -343,6 +343,12 @@ pub fn cases() -> Vec<Case> {
         ),
         each(
             205,
+            "two other bytes in the place of the CRLF behind data",
+            ["xx", "\n\n", "\r\r", "\n\r", "\rx", "x\n", "\0\0", "  ", "00", "0;"]
+                .map(|end| (post().chunks(format!("{size:x}\r\n{body}{end}0\r\n\r\n")), bad())),
+        ),
+        each(
+            205,
             "a size line of 257 bytes",
             [(post().chunks(line_of(257)), bad()), (post().chunks(format!("5;{}", "a".repeat(300))), bad())],
         ),

@@ -1,7 +1,7 @@
 //! Neighbours of cases 1 to 32: tokens changed letter by letter, and claims of every type.
 
 use super::request::{UA, UB, get, ta, tb, tok};
-use super::table::{Case, each};
+use super::table::{Case, each, own};
 use crate::model::answer::{ok, status};
 use crate::model::token::{HEADER, issued, key, mac256, mac384, mac512, payload, sealed, segment, signed};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
     let taken = |key: String| (get().key(key), ok(UA));
     let judged = |right: bool, key: String| if right { taken(key) } else { refused(key) };
     let claim = |member: &str| tok(format!("{{\"login\":\"ann\",{member}}}"));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let now = seconds();
     let spelled = |make: fn(&str) -> String| -> Vec<String> {
         [format!("{}.{middle}", make(header)), format!("{header}.{}", make(middle))]
             .iter()
@@ -367,6 +367,34 @@ pub fn cases() -> Vec<Case> {
             ]
             .map(|(member, right)| judged(right, claim(&member))),
         ),
+        own(201, "times to the second", |stage| {
+            let judged = |member: String, right: bool| {
+                let mut line = stage.open()?;
+                line.send(get().key(tok(format!("{{\"login\":\"ann\",{member}}}"))).bytes())?;
+                line.expect(if right { ok(UA) } else { status(403) })
+            };
+            for back in [0, 1, 2, 5, 10, 60] {
+                judged(format!("\"exp\":{}", seconds() - back), false)?;
+                judged(format!("\"exp\":{}.0", seconds() - back), false)?;
+                judged(format!("\"nbf\":{}", seconds() - back), true)?;
+            }
+            for (name, right) in [("exp", true), ("nbf", false)] {
+                for ahead in [1, 2, 5, 10, 60] {
+                    // On a slow machine what is ahead may be behind when it is judged.
+                    let mut tries = 20;
+                    loop {
+                        let then = seconds() + ahead;
+                        let result = judged(format!("\"{name}\":{then}"), right);
+                        tries -= 1;
+                        if result.is_ok() || seconds() < then || tries == 0 {
+                            result?;
+                            break;
+                        }
+                    }
+                }
+            }
+            Ok(())
+        }),
         each(
             201,
             "times of every type and spelling",
@@ -423,6 +451,11 @@ pub fn cases() -> Vec<Case> {
             }),
         ),
     ]
+}
+
+/// The second this is.
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 /// base64url of the text with these spare bits set; none where it has no room for them.

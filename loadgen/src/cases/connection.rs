@@ -51,6 +51,13 @@ pub fn cases() -> Vec<Case> {
             sender.join().expect("the sender does not panic");
             line.in_step()
         }),
+        own(127, "3,000 short requests in one write", |stage| {
+            let mut line = stage.open()?;
+            let sender = line.send_aside(b"GET /x HTTP/1.1\r\nHost:\r\n\r\n".repeat(3_000));
+            line.expect(status(404).repeat(3_000))?;
+            sender.join().expect("the sender does not panic");
+            line.in_step()
+        }),
         own(127, "three requests cut after every byte", |stage| {
             let pairs = mixed();
             let requests = [&pairs[1].0[..], &pairs[3].0, &pairs[0].0].concat();
@@ -75,6 +82,48 @@ pub fn cases() -> Vec<Case> {
             }
             line.expect(answers)?;
             line.in_step()
+        }),
+        fresh(101, "reading and changing by turns in one write", |stage| {
+            let bob = || get().key(tb()).from("10.2.0.1").bytes();
+            let named = |name: &str| patch(format!("{{\"name\":\"{name}\"}}")).bytes();
+            let ann = |name: &str| ok(&UA.replace("\"Ann\"", &format!("\"{name}\"")));
+            let late = || get().key(issued("late", "")).bytes();
+            let subnet = |method| by_admin(method, "subnet/77.99.0.0/16").bytes();
+            let there = || get().from("77.99.1.1").bytes();
+            let steps = [
+                (get().bytes(), ok(UA)),
+                (named("B"), status(202)),
+                (get().bytes(), ann("B")),
+                (bob(), ok(super::request::UB)),
+                (by_admin("PUT", "user/bob").bytes(), status(201)),
+                (bob(), status(403)),
+                (by_admin("DELETE", "user/bob").bytes(), status(204)),
+                (bob(), ok(super::request::UB)),
+                (there(), ann("B")),
+                (subnet("PUT"), status(201)),
+                (there(), status(403)),
+                (subnet("DELETE"), status(204)),
+                (there(), ann("B")),
+                (late(), status(403)),
+                (put_user(newcomer("late", "France")).bytes(), status(201)),
+                (late(), ok(r#"{"login":"late","name":"New","phone":"+7","country":"France"}"#)),
+                (named("Ann"), status(202)),
+                (get().bytes(), ok(UA)),
+            ];
+            let mut line = stage.open()?;
+            line.send(steps.iter().flat_map(|step| step.0.clone()).collect::<Vec<u8>>())?;
+            for (_, answer) in steps {
+                line.expect(answer)?;
+            }
+            line.in_step()
+        }),
+        own(115, "a second empty line that comes by itself", |stage| {
+            let mut line = stage.open()?;
+            line.send("\r\n")?;
+            line.quiet(Duration::from_millis(60))?;
+            line.send("\r\n")?;
+            line.expect(status_with(400, Tail::Close))?;
+            line.fin()
         }),
         fresh(206, "half a body has no answer and no effect", |stage| {
             let bytes = put_user(newcomer("late", "France")).bytes();

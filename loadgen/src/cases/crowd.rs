@@ -2,12 +2,17 @@
 
 use super::connection::pipeline;
 use super::line::{Failure, Line, PATIENCE, Step, fail};
-use super::request::{ANN, UA, auth, by_admin, get, newcomer, patch, put_user, tb};
-use super::table::{Case, Exchange, Stage, fresh, slow};
+use super::request::{ANN, UA, auth, by_admin, call, get, newcomer, patch, put_user, tb};
+use super::table::{Case, Exchange, Stage, fresh, own, slow};
+use crate::dial::pile_up;
 use crate::model::answer::{ok, status};
 use crate::model::token::issued;
+use crate::place::across_cores;
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// The group.
@@ -47,6 +52,24 @@ pub fn cases() -> Vec<Case> {
                 }
             }
             Ok(())
+        }),
+        fresh(71, "thousands of changes on one connection are seen on every other at once", |stage| {
+            const CHANGES: usize = 4_500;
+            let mut lines = open(stage, 16)?;
+            let mut admin = stage.open()?;
+            let ask = |lines: &mut Vec<Line>, answers: &[Vec<u8>]| -> Step {
+                for line in lines.iter_mut() {
+                    line.send([get().key(tb()).from("10.2.0.1").bytes(), get().bytes()].concat())?;
+                }
+                lines.iter_mut().try_for_each(|line| line.expect(answers.concat()))
+            };
+            ask(&mut lines, &[ok(super::request::UB), ok(UA)])?;
+            // The first of them and the last are looked for: what falls out between is what came first.
+            let changes = (1..=CHANGES).flat_map(|number| patch(format!("{{\"phone\":\"{number}\"}}")).bytes());
+            let sender = admin.send_aside(by_admin("PUT", "user/bob").bytes().into_iter().chain(changes).collect());
+            admin.expect([status(201), status(202).repeat(CHANGES)].concat())?;
+            sender.join().expect("the sender does not panic");
+            ask(&mut lines, &[status(403), ok(&UA.replace("+331", &CHANGES.to_string()))])
         }),
         slow(134, "10,000 requests by a client that does not read for 5 s", |stage| {
             let Exchange { request: requests, answer: answers } = pipeline(10_000);
@@ -139,18 +162,75 @@ pub fn cases() -> Vec<Case> {
             // Taken while the others are served, so that the flood goes on.
             let (others, flooded) = std::thread::scope(|scope| {
                 let taken = scope.spawn(|| flood.expect(answer));
-                let others = open(stage, 16).and_then(|mut lines| {
-                    for turn in 0..64 {
-                        let line = &mut lines[turn % 16];
-                        line.send(get().bytes())?;
-                        line.expect(ok(UA))?;
-                    }
-                    Ok(())
-                });
-                (others, taken.join().expect("the reader does not panic"))
+                (open(stage, 16).and_then(served), taken.join().expect("the reader does not panic"))
             });
             sender.join().expect("the sender does not panic");
             others.and(flooded)
+        }),
+        fresh(211, "a flood without end starves nobody", |stage| {
+            // Much work for few bytes of answer, so that it is the server that cannot keep up.
+            let body = b"1\r\nx\r\n".repeat(10_000);
+            let flood = call("POST", "/x").chunks([&body[..], b"0\r\n\r\n"].concat()).bytes();
+            let lines = open(stage, 16)?;
+            let floods = open(stage, 4)?;
+            let over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for line in &floods {
+                    scope.spawn(|| {
+                        while !over.load(Relaxed) {
+                            if line.socket().write_all(&flood).is_err() {
+                                return;
+                            }
+                        }
+                    });
+                    scope.spawn(|| {
+                        let mut answers = vec![0; 1 << 18];
+                        while line.socket().read(&mut answers).is_ok_and(|count| count > 0) {
+                            if over.load(Relaxed) {
+                                return;
+                            }
+                        }
+                    });
+                }
+                std::thread::sleep(Duration::from_millis(100));
+                let others = served(lines);
+                over.store(true, Relaxed);
+                for line in &floods {
+                    // Wakes who waits for it.
+                    let _ = line.socket().shutdown(Shutdown::Both);
+                }
+                others
+            })
+        }),
+        own(211, "answers taken bit by bit while more is asked", |stage| {
+            let nonces = (0..3_000).map(|number| format!("{number}{}", "<".repeat(500)));
+            let (mut requests, mut answers) = (Vec::new(), Vec::new());
+            for nonce in nonces {
+                requests.extend(auth(format!("{{{ANN},\"nonce\":\"{nonce}\"}}")).bytes());
+                answers.extend(ok(&format!("\"{}\"", issued("ann", &nonce))));
+            }
+            let mut line = stage.open()?;
+            set_socket_recv_buffer_size(line.socket(), 32_768).expect("a socket's buffer has a size");
+            let sender = line.send_aside(requests);
+            std::thread::sleep(Duration::from_millis(100));
+            for piece in answers.chunks(10_000) {
+                line.expect(piece)?;
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            sender.join().expect("the sender does not panic");
+            line.in_step()
+        }),
+        own(211, "more comes at once than a server has room to receive", |stage| {
+            let Exchange { request, answer } = pipeline(1_000);
+            let mut lines = open(stage, 100)?;
+            let senders: Vec<_> = lines.iter_mut().map(|line| line.send_aside(request.clone())).collect();
+            for line in &mut lines {
+                line.patience = 4 * PATIENCE;
+                line.expect(&answer)?;
+                line.in_step()?;
+            }
+            senders.into_iter().for_each(|sender| sender.join().expect("a sender does not panic"));
+            Ok(())
         }),
         fresh(211, "answers nobody takes stop the reading, not the memory's growth", |stage| {
             let nonce = "<".repeat(60_000);
@@ -158,10 +238,14 @@ pub fn cases() -> Vec<Case> {
             let before = resident(stage.pid);
             let mut line = stage.open()?;
             let sender = line.send_aside(request.repeat(150));
-            std::thread::sleep(Duration::from_millis(400));
-            let grown = resident(stage.pid).saturating_sub(before);
-            if grown > 32 * 1024 {
-                return fail("memory within 32 MiB of what it was", format!("{} MiB more", grown / 1024));
+            // Until it has all it will take, however slow it is.
+            let (mut last, mut grown) = (u64::MAX, 0);
+            while grown != last {
+                std::thread::sleep(Duration::from_millis(400));
+                (last, grown) = (grown, resident(stage.pid).saturating_sub(before));
+                if grown > 32 * 1024 {
+                    return fail("memory within 32 MiB of what it was", format!("{} MiB more", grown / 1024));
+                }
             }
             let answer = ok(&format!("\"{}\"", issued("ann", &nonce)));
             for _ in 0..150 {
@@ -174,13 +258,24 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// That many connections. The file limit is raised as far as it goes.
+/// That many connections, as many from each core as from the others. The file limit is raised as far as it goes.
 fn open(stage: &Stage<'_>, count: usize) -> Result<Vec<Line>, Failure> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it cannot be raised, opening says so.
     let _ = setrlimit(Resource::Nofile, limit);
-    (0..count).map(|_| stage.open()).collect()
+    across_cores(count, || stage.open())
+}
+
+/// Each of them is served, more than once.
+fn served(mut lines: Vec<Line>) -> Step {
+    for _ in 0..4 {
+        for line in &mut lines {
+            line.send(get().bytes())?;
+            line.expect(ok(UA))?;
+        }
+    }
+    Ok(())
 }
 
 /// Of 64 equal requests on 64 connections one gets 201 and the others 409.
@@ -252,6 +347,18 @@ fn exhausted(stage: &Stage<'_>) -> Step {
     let limit = Rlimit { current: Some(files() + FIT), maximum: hard_limit(stage.pid) };
     if let Err(error) = prlimit(pid, Resource::Nofile, limit) {
         return fail("a server whose limit of descriptors can be lowered", error.to_string());
+    }
+    let held = files();
+    pile_up(stage.addr, stage.pid).or_else(|error| fail("room for many connections", format!("{error:#}")))?;
+    let start = Instant::now();
+    while files() > held {
+        if start.elapsed() > PATIENCE {
+            return fail(
+                "connections that close when their clients do",
+                format!("{} more descriptors", files() - held),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
     let mut more = open(stage, 60)?;
     for line in &mut more {

@@ -4,6 +4,7 @@ use super::Scene;
 use super::witness::{answered, ask};
 use crate::dial;
 use crate::facts;
+use crate::place::across_cores;
 use crate::report::escaped;
 use anyhow::{Context, ensure};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -24,14 +25,14 @@ const TIMEOUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCo
 pub fn reset(scene: &Scene) -> anyhow::Result<String> {
     let plan = &scene.plan;
     let burst = &plan.requests()[..plan.request(BURST.min(plan.len()) - 1).end];
-    let mut sockets = Vec::with_capacity(scene.shape.connections);
-    for _ in 0..scene.shape.connections {
+    // From all cores, or each storm may find another worker that is still cold.
+    let sockets = across_cores(scene.shape.connections, || {
         let mut socket = dial::narrow(scene.addr, NARROW).context("cannot connect")?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
         socket.write_all(burst).context("requests cannot be sent")?;
-        sockets.push(socket);
-    }
+        anyhow::Ok(socket)
+    })?;
     for mut socket in sockets {
         let mut first = [0; 12];
         socket.read_exact(&mut first).context("the answers do not begin")?;
@@ -43,7 +44,10 @@ pub fn reset(scene: &Scene) -> anyhow::Result<String> {
 
 /// The server may open only a few descriptors more, and twice as many clients come.
 pub fn exhaust(scene: &Scene) -> anyhow::Result<String> {
-    let limit = Limit::lower(scene.pid, facts::descriptors(scene.pid)? + scene.shape.spare)?;
+    let before = facts::descriptors(scene.pid)?;
+    let limit = Limit::lower(scene.pid, before + scene.shape.spare)?;
+    dial::pile_up(scene.addr, scene.pid)?;
+    super::settled(scene, before).context("after many came at once")?;
     let mut clients = Vec::new();
     for _ in 0..2 * scene.shape.spare {
         let mut client = TcpStream::connect_timeout(&scene.addr, PATIENCE).context("cannot connect")?;
