@@ -1,5 +1,5 @@
-//! The auth server's contract (docs/contract.md) the way an axum user would write it: routes, extractors, a middleware,
-//! serde. What the framework answers by itself is left as it is; bench/README.md lists where that differs.
+//! The auth server's contract (docs/contract.md) the way an axum user would write it: routes, extractors, serde. What the
+//! framework answers by itself is left as it is; bench/README.md lists where that differs.
 
 mod client;
 mod json;
@@ -9,6 +9,7 @@ mod requests;
 mod routes;
 mod serve;
 mod state;
+mod stream;
 mod token;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use prefix_trie::PrefixMap;
 
 use crate::Failure;
 use crate::json::Object;
-use crate::state::{State, User};
+use crate::state::{self, State, User};
 
 /// Reads the folder.
 pub fn load(folder: &Path) -> Result<State, Failure> {
@@ -31,9 +31,9 @@ fn users(path: &Path) -> Result<HashMap<String, User>, Failure> {
 
 fn user(line: &str) -> Result<User, Failure> {
     let object = Object::parse(line.as_bytes())?;
-    let text = |name| object.text(name).map(Option::unwrap_or_default);
+    let text = |name| object.text(name)?.ok_or_else(|| Failure::from(format!("a user needs a {name}")));
     Ok(User {
-        login: object.text("login")?.filter(|login| !login.is_empty()).ok_or("a user needs a login")?,
+        login: Some(text("login")?).filter(|login| !login.is_empty()).ok_or("a user's login is empty")?,
         password: text("password")?,
         name: text("name")?,
         phone: text("phone")?,
@@ -70,9 +70,12 @@ fn networks(path: &Path, locations: &HashMap<String, String>) -> Result<PrefixMa
         let (Some(network), Some(id)) = (row.get(0), row.get(1)) else {
             return Err(format!("{}: a row has too few columns: {row:?}", path.display()).into());
         };
-        let network: Ipv4Net = network.parse().map_err(|error| format!("{}: {network}: {error}", path.display()))?;
+        let network = network
+            .split_once('/')
+            .and_then(|(address, mask)| state::network(address, mask))
+            .ok_or_else(|| format!("{}: {network} is no network", path.display()))?;
         if let Some(country) = locations.get(id) {
-            networks.insert(network.trunc(), country.clone());
+            networks.insert(network, country.clone());
         }
     }
     Ok(networks)

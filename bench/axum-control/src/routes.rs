@@ -1,7 +1,5 @@
 //! The routes and what they do, section 8 of the contract. Extractors come in the order in which they may refuse.
 
-use std::net::Ipv4Addr;
-
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State as With;
@@ -15,8 +13,8 @@ use crate::Failure;
 use crate::client::{Admin, Caller, Client};
 use crate::json::Object;
 use crate::reply::{bare, ok, other_method};
-use crate::requests::{self, parameter};
-use crate::state::{State, User};
+use crate::requests::parameter;
+use crate::state::{State, User, network};
 use crate::token;
 
 /// The whole application.
@@ -33,7 +31,6 @@ pub fn router(state: State) -> Router {
         )
         .route("/blacklist/user/{login}", delete(unblock).put(block).fallback(|| async { other_method("DELETE, PUT") }))
         .fallback(|| async { bare(StatusCode::NOT_FOUND) })
-        .layer(axum::middleware::from_fn(requests::read))
         .with_state(state)
 }
 
@@ -140,22 +137,18 @@ async fn unblock(With(state): With<State>, _: Admin, uri: Uri) -> Response {
 }
 
 async fn shut(With(state): With<State>, _: Admin, uri: Uri) -> Response {
-    let Some(network) = network(&uri) else { return bare(StatusCode::BAD_REQUEST) };
+    let Some(network) = subnet(&uri) else { return bare(StatusCode::BAD_REQUEST) };
     let new = state.write().blocked_subnets.insert(network, ()).is_none();
     changed(new, StatusCode::CREATED, StatusCode::CONFLICT)
 }
 
 async fn open(With(state): With<State>, _: Admin, uri: Uri) -> Response {
-    let Some(network) = network(&uri) else { return bare(StatusCode::BAD_REQUEST) };
+    let Some(network) = subnet(&uri) else { return bare(StatusCode::BAD_REQUEST) };
     let shut = state.write().blocked_subnets.remove(&network).is_some();
     changed(shut, StatusCode::NO_CONTENT, StatusCode::NOT_FOUND)
 }
 
-/// The network of the path, host bits cleared.
-fn network(uri: &Uri) -> Option<Ipv4Net> {
-    let address: Ipv4Addr = parameter(uri, 1)?.parse().ok()?;
-    let mask = parameter(uri, 0)?;
-    let plain = mask.bytes().all(|byte| byte.is_ascii_digit()) && (mask.len() == 1 || !mask.starts_with('0'));
-    let length = mask.parse().ok().filter(|_| plain)?;
-    Some(Ipv4Net::new(address, length).ok()?.trunc())
+/// The network of the path.
+fn subnet(uri: &Uri) -> Option<Ipv4Net> {
+    network(&parameter(uri, 1)?, &parameter(uri, 0)?)
 }

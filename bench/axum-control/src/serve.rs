@@ -4,12 +4,14 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::state::State;
-use crate::{Failure, Flush, routes};
+use crate::stream::Stream;
+use crate::{Failure, Flush, requests, routes};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 16_384;
@@ -39,16 +41,22 @@ async fn accept(listener: TcpListener, state: State, flush: Flush) -> Result<(),
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .pipeline_flush(flush == Flush::Pipeline);
-    let router = routes::router(state);
+    let router = TowerToHyperService::new(routes::router(state));
+    let finder = Stream::finder();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((tcp, _)) = listener.accept().await else {
             // Out of descriptors: waiting lets some come back.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        stream.set_nodelay(true)?;
-        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
-        // A connection's error is its client's affair.
-        tokio::spawn(async move { drop(connection.await) });
+        tcp.set_nodelay(true)?;
+        let router = router.clone();
+        let service = service_fn(move |request| requests::read(request, router.clone()));
+        let (mut stream, http) = (Stream::new(tcp, finder.clone()), http.clone());
+        tokio::spawn(async move {
+            // A connection's error is its client's affair.
+            drop(http.serve_connection(TokioIo::new(&mut stream), service).await);
+            drop(stream.end().await);
+        });
     }
 }

@@ -65,6 +65,13 @@ impl Tables {
     }
 }
 
+/// The network of an address and a mask in plain digits, host bits cleared.
+pub fn network(address: &str, mask: &str) -> Option<Ipv4Net> {
+    let plain = mask.bytes().all(|byte| byte.is_ascii_digit()) && (mask.len() == 1 || !mask.starts_with('0'));
+    let length = mask.parse().ok().filter(|_| plain)?;
+    Some(Ipv4Net::new(address.parse().ok()?, length).ok()?.trunc())
+}
+
 fn host(address: Ipv4Addr) -> Ipv4Net {
     Ipv4Net::from(address)
 }

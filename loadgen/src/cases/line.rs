@@ -136,14 +136,22 @@ impl Line {
     /// Exactly one of these comes next; which one. None may begin another.
     pub fn expect_one_of(&mut self, right: &[&[u8]]) -> Result<usize, Failure> {
         let deadline = Instant::now() + self.patience;
+        let mut possible: Vec<(usize, &[u8])> = right.iter().copied().enumerate().collect();
+        // Megabytes may come in thousands of pieces: each is compared once.
+        let mut compared = 0;
         loop {
-            if let Some(index) = right.iter().position(|right| self.come.starts_with(right)) {
-                self.come.drain(..right[index].len());
+            possible.retain(|(_, right)| {
+                let end = right.len().min(self.come.len());
+                let start = compared.min(end);
+                right[start..end] == self.come[start..end]
+            });
+            compared = self.come.len();
+            if let Some((index, right)) = possible.iter().find(|(_, right)| right.len() <= self.come.len()) {
+                self.come.drain(..right.len());
                 self.answered = true;
-                return Ok(index);
+                return Ok(*index);
             }
-            let possible = right.iter().any(|right| right.starts_with(&self.come));
-            if !possible {
+            if possible.is_empty() {
                 // A moment for the rest of the wrong answer, to show it whole.
                 let soon = Instant::now() + Duration::from_millis(50);
                 while self.read_more(soon) {}
