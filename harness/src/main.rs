@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    os::process::keep_copies_small();
     let cli = cli::Cli::parse();
     match cmd::run(&cli) {
         Ok(exit) => exit.into(),

@@ -23,6 +23,17 @@ use std::time::Duration;
 pub use limits::Limits;
 pub use running::{Ended, Finished, Running};
 
+/// Lets all threads allocate from one arena; to be called before there is a second one. Every command's warden begins as a
+/// copy of this process, which takes the longer the more memory it has, and the C library would give each of the threads
+/// that play cases an arena that it never gives back.
+pub fn keep_copies_small() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets a number of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// A command that could not be started. A command that starts and fails is an [`Ended`].
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
