@@ -1,62 +1,11 @@
 //! The declared knobs: each a constant with its meaning, the values it may take, and the value in force.
-//! The first choice of an enum is the plain one. No knob changes a byte of any answer; what a choice does is where it is used.
+//! The first choice of an enum is the plain one. What every request pays for comes first, then what a connection or a turn
+//! pays for, then what one engine only. No knob changes a byte of any answer; what a choice does is where it is used.
 
 use crate::choices::*;
 
-/// Which worker gets a new connection.
-/// choices: ListenerCpu::Any | ListenerCpu::Workers
-pub const LISTENER_CPU: ListenerCpu = ListenerCpu::Workers;
-
-/// When output is handed to the kernel.
-/// choices: WriteMode::PerResponse | WriteMode::PerBatch
-pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
-
-/// Bytes asked for in one read of a socket.
-/// choices: 2048 | 4096 | 16384 | 65536
-pub const READ_BUFFER: usize = 4096;
-
-/// epoll: where the bytes of a socket are read into.
-/// choices: ReadInto::Scratch | ReadInto::Connection | ReadInto::Lent
-pub const READ_INTO: ReadInto = ReadInto::Scratch;
-
-/// epoll: how long a connection is read in one turn.
-/// choices: ReadUntil::WouldBlock | ReadUntil::ShortRead
-pub const READ_UNTIL: ReadUntil = ReadUntil::ShortRead;
-
-/// Bytes a connection's output buffer can hold before it grows for the first time.
-/// choices: 0 | 512 | 2048 | 8192
-pub const OUTPUT_START: usize = 0;
-
-/// epoll: events fetched by one poll.
-/// choices: 16 | 64 | 256 | 1024
-pub const EVENTS_PER_POLL: usize = 64;
-
-/// epoll: connections accepted before others get their turn.
-/// choices: 1 | 16 | 256
-pub const ACCEPT_BURST: usize = 1;
-
-/// epoll: which readiness a connection is registered for.
-/// choices: Interest::Both | Interest::WriteWhenBlocked
-pub const INTEREST: Interest = Interest::Both;
-
-/// epoll: where `TCP_NODELAY` is set. With io_uring sockets always inherit it.
-/// choices: NoDelay::OnAccept | NoDelay::Inherited
-pub const NO_DELAY: NoDelay = NoDelay::OnAccept;
-
-/// How often the clock is read.
-/// choices: Clock::PerTurn | Clock::PerPoll
-pub const CLOCK: Clock = Clock::PerTurn;
-
-/// Milliseconds between two looks at the time limits of all connections.
-/// choices: 250 | 500 | 1000
-pub const SWEEP_EVERY: u64 = 250;
-
-/// What becomes of a closed connection's buffers.
-/// choices: Buffers::Allocated | Buffers::Pooled
-pub const BUFFERS: Buffers = Buffers::Allocated;
-
 /// Who reads the head of a request.
-/// choices: HeadParser::Httparse | HeadParser::OnePass | HeadParser::Blocks
+/// choices: HeadParser::Httparse | HeadParser::Blocks | HeadParser::OnePass
 pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
 
 /// How wanted fields are found among those httparse returns.
@@ -138,6 +87,58 @@ pub const SUBNET_CHECK: SubnetCheck = SubnetCheck::Ranges;
 /// How often a worker looks whether the shared tables have changed.
 /// choices: StateCheck::PerRequest | StateCheck::PerBatch
 pub const STATE_CHECK: StateCheck = StateCheck::PerRequest;
+
+/// Which worker gets a new connection.
+/// choices: ListenerCpu::Any | ListenerCpu::Workers
+pub const LISTENER_CPU: ListenerCpu = ListenerCpu::Workers;
+
+/// When output is handed to the kernel.
+/// choices: WriteMode::PerResponse | WriteMode::PerBatch
+pub const WRITE_MODE: WriteMode = WriteMode::PerBatch;
+
+/// Bytes asked for in one read of a socket.
+/// choices: 2048 | 4096 | 16384 | 65536
+pub const READ_BUFFER: usize = 4096;
+
+/// epoll: where the bytes of a socket are read into.
+/// choices: ReadInto::Scratch | ReadInto::Connection | ReadInto::Lent
+pub const READ_INTO: ReadInto = ReadInto::Scratch;
+
+/// epoll: how long a connection is read in one turn.
+/// choices: ReadUntil::WouldBlock | ReadUntil::ShortRead
+pub const READ_UNTIL: ReadUntil = ReadUntil::ShortRead;
+
+/// Bytes a connection's output buffer can hold before it grows for the first time.
+/// choices: 0 | 512 | 2048 | 8192
+pub const OUTPUT_START: usize = 0;
+
+/// epoll: events fetched by one poll.
+/// choices: 16 | 64 | 256 | 1024
+pub const EVENTS_PER_POLL: usize = 64;
+
+/// epoll: connections accepted before others get their turn.
+/// choices: 1 | 16 | 256
+pub const ACCEPT_BURST: usize = 1;
+
+/// epoll: which readiness a connection is registered for.
+/// choices: Interest::Both | Interest::WriteWhenBlocked
+pub const INTEREST: Interest = Interest::Both;
+
+/// epoll: where `TCP_NODELAY` is set. With io_uring sockets always inherit it.
+/// choices: NoDelay::OnAccept | NoDelay::Inherited
+pub const NO_DELAY: NoDelay = NoDelay::OnAccept;
+
+/// How often the clock is read.
+/// choices: Clock::PerTurn | Clock::PerPoll
+pub const CLOCK: Clock = Clock::PerTurn;
+
+/// Milliseconds between two looks at the time limits of all connections.
+/// choices: 250 | 500 | 1000
+pub const SWEEP_EVERY: u64 = 250;
+
+/// What becomes of a closed connection's buffers.
+/// choices: Buffers::Allocated | Buffers::Pooled
+pub const BUFFERS: Buffers = Buffers::Allocated;
 
 /// The engine that `--engine auto` tries first.
 /// choices: EngineChoice::Epoll | EngineChoice::Uring

@@ -94,12 +94,13 @@ impl Tried {
 }
 
 fn singles(knobs: &[Knob]) -> impl Iterator<Item = (&Knob, &String)> {
-    // First choices of all knobs before second choices of any: breadth finds the large gains early.
+    // The next choices of all knobs before those after them: breadth finds the large gains early. Choices are declared from
+    // the plain one on, so the one behind the champion's is likelier to be new than those before it, which come last.
     let most = knobs.iter().map(|knob| knob.choices.len()).max().unwrap_or(0);
-    (0..most).flat_map(move |rank| {
-        knobs.iter().filter_map(move |knob| {
-            let others: Vec<&String> = knob.choices.iter().filter(|choice| **choice != knob.value).collect();
-            others.get(rank).map(|choice| (knob, *choice))
+    (1..most).flat_map(move |step| {
+        knobs.iter().filter(move |knob| step < knob.choices.len()).filter_map(move |knob| {
+            let now = knob.choices.iter().position(|choice| *choice == knob.value)?;
+            Some((knob, &knob.choices[(now + step) % knob.choices.len()]))
         })
     })
 }
