@@ -168,3 +168,17 @@ fn proposal(context: &Context, now: &Assignment, set: Assignment, why: &str) -> 
         edit: Edit::Write { path: context.tunables_path.clone(), contents },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_behind_the_champion_s_choice_comes_before_what_it_has_left_behind() {
+        let text = "/// Size.\n/// choices: 1 | 2 | 3 | 4\npub const SIZE: u32 = 3;\n\n\
+                    /// Way.\n/// choices: Way::Plain | Way::Quick\npub const WAY: Way = Way::Quick;\n";
+        let knobs = knobs::parse(text).unwrap();
+        let order: Vec<_> = singles(&knobs).map(|(knob, value)| format!("{} {value}", knob.name)).collect();
+        assert_eq!(order, ["SIZE 4", "WAY Way::Plain", "SIZE 1", "SIZE 2"]);
+    }
+}
