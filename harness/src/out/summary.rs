@@ -136,8 +136,12 @@ impl Summary {
             }
         }
         match &self.held {
-            None => {
+            None if self.promoted.is_empty() => {
                 let _ = writeln!(out, "  champion   {} is still the baseline", short(&self.champion));
+            }
+            None => {
+                let _ = writeln!(out, "  champion   {}, not yet compared with the baseline", short(&self.champion));
+                let _ = writeln!(out, "  branch     {}", self.branch);
             }
             Some(held) => {
                 let side = |name: &str, commit: &str, sample: &crate::judge::sample::Sample| {
