@@ -6,7 +6,7 @@ use crate::choices::*;
 
 /// Who reads the head of a request.
 /// choices: HeadParser::Httparse | HeadParser::Blocks | HeadParser::OnePass
-pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
+pub const HEAD_PARSER: HeadParser = HeadParser::Blocks;
 
 /// How wanted fields are found among those httparse returns.
 /// choices: FieldLookup::ByName | FieldLookup::OneWalk
