@@ -34,7 +34,7 @@ pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
 /// choices: Base64::Crate | Base64::Table | Base64::Vector
-pub const BASE64: Base64 = Base64::Table;
+pub const BASE64: Base64 = Base64::Vector;
 
 /// How a token's header segment is judged.
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
