@@ -42,7 +42,7 @@ pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
 
 /// How a token's payload segment is read.
 /// choices: TokenPayload::Parse | TokenPayload::KnownFirst
-pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::Parse;
+pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::KnownFirst;
 
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst
