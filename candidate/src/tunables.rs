@@ -50,7 +50,7 @@ pub const TOKEN_JSON: JsonReader = JsonReader::FlatFirst;
 
 /// Who reads the JSON of a request body.
 /// choices: JsonReader::General | JsonReader::FlatFirst
-pub const BODY_JSON: JsonReader = JsonReader::General;
+pub const BODY_JSON: JsonReader = JsonReader::FlatFirst;
 
 /// What becomes of a JSON string without escapes.
 /// choices: JsonText::Owned | JsonText::Borrowed
