@@ -6,7 +6,7 @@ use crate::choices::*;
 
 /// Who reads the head of a request.
 /// choices: HeadParser::Httparse | HeadParser::Blocks | HeadParser::OnePass
-pub const HEAD_PARSER: HeadParser = HeadParser::Httparse;
+pub const HEAD_PARSER: HeadParser = HeadParser::Blocks;
 
 /// How wanted fields are found among those httparse returns.
 /// choices: FieldLookup::ByName | FieldLookup::OneWalk
@@ -34,7 +34,7 @@ pub const MAC_CHECK: MacCheck = MacCheck::Decode;
 
 /// Who codes base64url.
 /// choices: Base64::Crate | Base64::Table | Base64::Vector
-pub const BASE64: Base64 = Base64::Table;
+pub const BASE64: Base64 = Base64::Vector;
 
 /// How a token's header segment is judged.
 /// choices: TokenHeader::Parse | TokenHeader::KnownFirst
@@ -42,7 +42,7 @@ pub const TOKEN_HEADER: TokenHeader = TokenHeader::KnownFirst;
 
 /// How a token's payload segment is read.
 /// choices: TokenPayload::Parse | TokenPayload::KnownFirst
-pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::Parse;
+pub const TOKEN_PAYLOAD: TokenPayload = TokenPayload::KnownFirst;
 
 /// Who reads the JSON of a token.
 /// choices: JsonReader::General | JsonReader::FlatFirst
@@ -50,7 +50,7 @@ pub const TOKEN_JSON: JsonReader = JsonReader::FlatFirst;
 
 /// Who reads the JSON of a request body.
 /// choices: JsonReader::General | JsonReader::FlatFirst
-pub const BODY_JSON: JsonReader = JsonReader::General;
+pub const BODY_JSON: JsonReader = JsonReader::FlatFirst;
 
 /// What becomes of a JSON string without escapes.
 /// choices: JsonText::Owned | JsonText::Borrowed
