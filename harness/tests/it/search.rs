@@ -125,8 +125,8 @@ fn a_night_of_failing_candidates_ends_well_and_says_how_each_failed() {
     let main = "fn main() -> ExitCode {";
     night.queue("1-does-not-compile", "candidate/src/main.rs", main, &format!("{main}\n    let _: u32 = \"one\";"));
     night.queue("2-outside-the-fence", "loadgen/src/lib.rs", "//! ", "//!  ");
-    let listen = "    let listeners = listen::listeners(port, workers)?;";
-    let sleep = "    thread::sleep(std::time::Duration::from_secs(3600));";
+    let listen = "        let listeners = listen::listeners(port, &cores)?;";
+    let sleep = "        thread::sleep(std::time::Duration::from_secs(3600));";
     night.queue("3-never-listens", "candidate/src/engine/mod.rs", listen, &format!("{sleep}\n{listen}"));
     night.queue("4-wrong-byte", "candidate/src/reply.rs", "Not Found", "Not found");
     night.queue(
