@@ -183,7 +183,7 @@ fn a_server_that_closes_without_draining_passes_on_plain_loopback_and_is_caught_
     let machine = prepared_in(&cache());
     let failed = |server, network| {
         // The case of a long answer that ends its connection.
-        let report = machine.cases(server, network, "210", Duration::from_secs(300), &AtomicBool::new(false));
+        let report = machine.cases(server, network, "213", Duration::from_secs(300), &AtomicBool::new(false));
         report.unwrap().failed
     };
     assert_eq!(failed(&right, Network::Loopback), []);
