@@ -197,3 +197,39 @@ fn row(record: &Record) -> Option<Promoted> {
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_stopped_before_its_comparison_calls_a_promoted_champion_no_baseline() {
+        let mut summary = Summary {
+            run: "default".into(),
+            reason: EndReason::Interrupted,
+            outcomes: BTreeMap::new(),
+            branch: "search/default".into(),
+            baseline: "aaaaaaaaaa".into(),
+            champion: "aaaaaaaaaa".into(),
+            meter: "vm".into(),
+            promoted: Vec::new(),
+            below_threshold: Vec::new(),
+            unchecked: None,
+            held: None,
+            median_seconds: None,
+        };
+        assert!(summary.text().contains("champion   aaaaaaaa is still the baseline"), "{}", summary.text());
+        summary.champion = "bbbbbbbbbb".into();
+        summary.promoted.push(Promoted {
+            attempt: 1,
+            commit: "bbbbbbbbbb".into(),
+            change: "A = B".into(),
+            gain: (0.1, 0.09, 0.11),
+            per_request: (2.0, 1.0),
+            line: "A = B".into(),
+        });
+        let text = summary.text();
+        assert!(text.contains("champion   bbbbbbbb, not yet compared with the baseline"), "{text}");
+        assert!(text.contains("branch     search/default") && !text.contains("is still the baseline"), "{text}");
+    }
+}
