@@ -67,16 +67,20 @@ pub fn reset(socket: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Connections from each core that come at once in [`pile_up`].
-pub const PILE: usize = 1_500;
+/// Connections that come at once in [`pile_up`]: so many for each core, and on large machines no more than there are ports.
+pub fn pile() -> usize {
+    const PER_CORE: usize = 1_500;
+    const MOST: usize = 12_000;
+    let cores = sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
+    (PER_CORE * cores).min(MOST)
+}
 
 /// Lets more connections come at once, on every core, than a server can be told of, and closes them. One that has asked the
 /// kernel once for all connections to come (io_uring) has to ask again after that. What that is good for: the kernel goes by
 /// the limit of descriptors of the moment when it was asked.
 pub fn pile_up(addr: SocketAddr, pid: u32) -> anyhow::Result<()> {
-    let count = PILE * sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
     let stopped = Stopped::new(pid)?;
-    let pile = across_cores(count, || TcpStream::connect_timeout(&addr, Duration::from_secs(5)));
+    let pile = across_cores(pile(), || TcpStream::connect_timeout(&addr, Duration::from_secs(5)));
     drop(stopped);
     pile.map(drop).context("cannot connect to a server that is stopped for a moment")
 }

@@ -6,14 +6,13 @@ mod volleys;
 mod witness;
 
 use crate::dataset::DataSet;
-use crate::dial::PILE;
+use crate::dial::pile;
 use crate::facts;
 use crate::place::raise_descriptors;
 use crate::plan::Plan;
 use crate::server::StartServer;
 use crate::workload::{Mix, Workload};
 use anyhow::Context;
-use rustix::thread::sched_getaffinity;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -113,8 +112,7 @@ pub fn storm(
     say: &mut dyn FnMut(&Check),
 ) -> anyhow::Result<StormReport> {
     let start = Instant::now();
-    let cores = sched_getaffinity(None).map_or(1, |cores| cores.count() as usize);
-    raise_descriptors(shape.slow.max(shape.connections).max(4 * shape.spare).max(PILE * cores))?;
+    raise_descriptors(shape.slow.max(shape.connections).max(4 * shape.spare).max(pile()))?;
     let (set, plan) = load(seed);
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     set.write(folder.path())?;
