@@ -41,8 +41,15 @@ pub enum Verb {
         attempt: u32,
     },
     /// Build a commit again, measure it on the recorded seeds, and say whether the numbers come out the same
+    ///
+    /// On a machine with another fingerprint (meter, load generator or compiler) the counts are others too: then the run's
+    /// baseline is built and measured beside it, and the gain over it is printed beside the recorded one.
     Replay(Replay),
-    /// Measure inert rebuilds of the candidate: the spread that a real gain has to exceed
+    /// Measure inert rebuilds of the candidate: the spread that a real gain has to exceed, and the smallest gain provable
+    ///
+    /// The candidate is built again and again with something in it that nothing reads. What these builds differ by is no
+    /// gain. The spread is kept in history/calibration.json by fingerprint and workload, after those made before it, and
+    /// taken by runs that start from then on. `search` does this by itself where there is none yet.
     Calibrate {
         /// Run of runs.toml whose workload and meter to use
         run: Option<String>,
@@ -52,7 +59,16 @@ pub enum Verb {
     },
     /// Measure commits of the candidate and any other servers beside each other: instructions per request, dearest functions
     Measure(Measure),
-    /// Check the ledger's hash chain and compute every verdict again from its raw pairs
+    /// Simulate whole searches whose truth is known, with the rule that judges real ones, beside what is claimed of it
+    ///
+    /// Changes that do nothing, changes that gain 5%, and a mix of changes are counted by a meter of known noise and judged.
+    /// Beside it: what one draw against a fixed threshold would promote, and what dropping small gains forfeits. Nothing is
+    /// built or measured. Exits with 3 if a change that does nothing was promoted.
+    Simulate(Simulate),
+    /// Check the ledger's hash chain, every verdict against its raw pairs, and all that the ledger says of this repository
+    ///
+    /// Read are branches, refs/attempts, promoted commits and their trailers, history/attempts and knowledge/. What
+    /// contradicts the ledger is an objection (exit 3); what is only missing here, as in a clone, is a note.
     Verify,
 }
 
@@ -73,14 +89,40 @@ pub struct Search {
     /// Leave the run recorded so far alone and begin a new one from the checked-out commit
     #[arg(long)]
     pub fresh: bool,
+    /// Do not measure inert rebuilds first where this machine has no calibration: take the usual spread, and say so
+    #[arg(long)]
+    pub no_calibration: bool,
+}
+
+/// Arguments of `simulate`.
+#[derive(Debug, clap::Args)]
+pub struct Simulate {
+    /// Simulated runs of each row
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = positive)]
+    pub runs: usize,
+    /// Attempts in each run
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = positive)]
+    pub attempts: usize,
+    /// Noise of a single count (one standard deviation), in percent
+    #[arg(long, default_value = "0,0.1,0.5,1,2", value_name = "PERCENT,...", value_delimiter = ',', value_parser = percent)]
+    pub noise: Vec<f64>,
+    /// Where all draws come from: the same seed gives the same figures
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
 pub struct Replay {
     /// Attempt number, or any revision git understands
-    #[arg(value_name = "COMMIT|N")]
-    pub target: String,
+    #[arg(value_name = "COMMIT|N", required_unless_present = "all_promoted")]
+    pub target: Option<String>,
+    /// Replay every promoted attempt in order, a row each
+    #[arg(long, conflicts_with = "target")]
+    pub all_promoted: bool,
+    /// With --all-promoted: only those of this run
+    #[arg(long, value_name = "NAME", requires = "all_promoted")]
+    pub run: Option<String>,
     /// How many of the recorded seeds to measure again
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub seeds: usize,
@@ -140,4 +182,13 @@ fn named(text: &str) -> Result<Named, String> {
         }
         _ => Err("write NAME=PATH: the name is what the server is called in the table".to_owned()),
     }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "write a whole number above 0".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok().filter(|percent| (0.0..=50.0).contains(percent));
+    number.ok_or_else(|| "write percents from 0 to 50, such as 0,0.1,1".to_owned())
 }

@@ -24,10 +24,19 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     match cmd::run(&cli) {
         Ok(exit) => exit.into(),
+        Err(error) if error.chain().any(interrupted) => {
+            eprintln!("interrupted");
+            exit::Exit::Interrupted.into()
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             let usage = error.chain().any(|cause| cause.is::<exit::UsageError>());
             if usage { exit::Exit::Usage.into() } else { exit::Exit::Failed.into() }
         }
     }
+}
+
+/// Ctrl-C is no failure, wherever it was noticed.
+fn interrupted(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<real::Interrupted>() || matches!(cause.downcast_ref(), Some(real::build::BuildError::Interrupted))
 }

@@ -1,27 +1,26 @@
-//! `harness calibrate`: the spread between inert rebuilds, which a real gain has to exceed.
+//! `harness calibrate`: the spread between inert rebuilds, and the smallest gain that can be proven in spite of it.
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::{Workshop, pick, print_json, runs};
 use crate::data::calibration::{self, Calibration};
 use crate::exit::{Exit, UsageError};
-use crate::judge::inert;
-use crate::judge::schedule::Schedule;
-use crate::judge::statistics::Noise;
+use crate::judge::provable::{self, Provable};
 use crate::os::git::Repo;
-use crate::real::build::Binary as Built;
-use crate::real::measure::Fault;
-use crate::real::measure::pairs::Server;
-
-/// Seeds that every rebuild is counted on.
-const SEEDS: usize = 3;
+use crate::out::calibrated;
+use crate::real::calibrate::Calibrating;
+use crate::real::open;
 
 #[derive(Serialize)]
 struct Report {
     fingerprint: String,
     #[serde(flatten)]
     calibration: Calibration,
+    /// What each look of the run's rule can prove at this spread.
+    provable: Vec<Provable>,
+    /// Earlier ones of this fingerprint and workload, oldest first; still in history/calibration.json.
+    earlier: Vec<Calibration>,
 }
 
 pub fn run(repo: &Repo, name: Option<&str>, rebuilds: usize, json: bool) -> Result<Exit> {
@@ -32,63 +31,38 @@ pub fn run(repo: &Repo, name: Option<&str>, rebuilds: usize, json: bool) -> Resu
     let (_, run) = pick(&runs, name)?;
     let commit = repo.head()?;
     let shop = Workshop::open(repo, run, &commit)?;
-    let original = shop.build_here("the original")?.map_err(|reason| anyhow!(reason))?;
-    let main = format!("{}/src/main.rs", run.candidate.path.display());
-    let text = std::fs::read_to_string(shop.worktree.path().join(&main)).with_context(|| format!("reading {main}"))?;
-    let mut built: Vec<Built> = Vec::new();
-    for index in 0..rebuilds {
-        shop.worktree.write(&main, inert::rebuild(&text, index).as_bytes())?;
-        let rebuild = shop
-            .build_here(&format!("inert rebuild {} of {rebuilds}", index + 1))?
-            .map_err(|reason| anyhow!(reason))?;
-        if rebuild.sha256 == original.sha256 || built.iter().any(|other| other.sha256 == rebuild.sha256) {
-            bail!("inert rebuild {} is bit for bit another build: it would show a spread of nothing", index + 1);
-        }
-        built.push(rebuild);
-    }
-    shop.worktree.restore(&commit)?;
-
-    let seeds: Vec<u64> = Schedule::new(0).calibration(SEEDS).iter().map(|turn| turn.seed).collect();
-    let count = |built: &Built| -> Result<Vec<f64>> {
-        match shop.bench().samples(Server { path: &built.path, sha256: &built.sha256 }, &seeds) {
-            Ok(counted) => Ok(counted.iter().map(|counted| counted.sample.per_request()).collect()),
-            Err(Fault::Own(error)) => Err(error),
-            Err(Fault::Interrupted) => Err(super::Interrupted.into()),
-            Err(Fault::Invalid(reason) | Fault::Unsound(reason)) => Err(anyhow!(reason)),
-        }
+    let workload = open::workload_hash(&shop.workload)?;
+    let calibrating = Calibrating {
+        builder: &shop.builder,
+        bench: shop.bench(),
+        worktree: &shop.worktree,
+        candidate: &run.candidate,
+        commit: &commit,
+        workload: workload.clone(),
+        log: &shop.log(),
+        stop: &shop.stop,
     };
-    eprintln!("counting the original");
-    let base = count(&original)?;
-    let mut d = Vec::new();
-    for (index, rebuild) in built.iter().enumerate() {
-        eprintln!("counting inert rebuild {} of {rebuilds}", index + 1);
-        d.push(
-            count(rebuild)?
-                .iter()
-                .zip(&base)
-                .map(|(rebuilt, original)| (original / rebuilt).ln())
-                .collect::<Vec<f64>>(),
-        );
-    }
-    let noise = Noise::from_rebuilds(&d).context("the rebuilds gave no finite spread")?;
+    let calibration = calibrating.run(rebuilds, &mut super::say)?;
+    let history = repo.root().join("history");
     let report = Report {
         fingerprint: shop.fingerprint.clone(),
-        calibration: Calibration { commit: commit.as_str().to_owned(), seeds, d, noise },
+        provable: provable::looks(&run.rule(!shop.meter.is_exact()), &calibration.noise),
+        earlier: calibration::known(&history, &shop.fingerprint, &workload)?,
+        calibration,
     };
-    calibration::keep(&repo.root().join("history"), &report.fingerprint, report.calibration.clone())?;
+    calibration::keep(&history, &report.fingerprint, report.calibration.clone())?;
     if json {
         print_json(&report)?;
-    } else {
-        println!("Inert rebuilds of {} ({}), gain over the original by seed:", commit.short(), report.fingerprint);
-        for (index, row) in report.calibration.d.iter().enumerate() {
-            let cells: Vec<String> = row.iter().map(|d| format!("{:+.4}%", d.exp_m1() * 100.0)).collect();
-            println!("  rebuild {:<2} {}", index + 1, cells.join("  "));
-        }
-        println!(
-            "  spread (1 sd) {:.4}%, largest mean {:.4}%: kept in history/calibration.json for runs that start from now on",
-            noise.sigma_aa * 100.0,
-            noise.relink * 100.0
-        );
+        return Ok(Exit::Done);
     }
+    println!("Inert rebuilds of {} ({}), gain over the original by seed:", commit.short(), report.fingerprint);
+    print!("{}", calibrated::rebuilds(&report.calibration.d));
+    print!("{}", calibrated::spread(&report.calibration.noise));
+    for earlier in &report.earlier {
+        let when = earlier.time.map_or_else(String::new, |time| format!(" at {time:.0}"));
+        print!("  before{when}, {}", calibrated::spread(&earlier.noise).trim_start());
+    }
+    print!("{}", calibrated::provable(&report.provable, run.threshold.gain));
+    println!("  kept in history/calibration.json for runs of this workload that start from now on");
     Ok(Exit::Done)
 }

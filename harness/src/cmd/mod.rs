@@ -3,10 +3,10 @@
 mod calibrate;
 mod log;
 mod measure;
-mod recorded;
 mod replay;
 mod search;
 mod show;
+mod simulate;
 mod verify;
 
 use std::path::PathBuf;
@@ -22,6 +22,7 @@ use crate::data::definition::{Run, Runs};
 use crate::exit::{Exit, UsageError};
 use crate::os::git::{CommitId, Repo, Worktree};
 use crate::os::signals;
+pub use crate::real::Interrupted;
 use crate::real::build::{Binary as Built, Build, Builder};
 use crate::real::measure::Meter;
 use crate::real::measure::pairs::Bench;
@@ -42,6 +43,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Verb::Replay(args) => replay::run(&repo, args, cli.json),
         Verb::Calibrate { run, rebuilds } => calibrate::run(&repo, run.as_deref(), *rebuilds, cli.json),
         Verb::Measure(args) => measure::run(&repo, args, cli.json),
+        Verb::Simulate(args) => simulate::run(args, cli.json),
         Verb::Verify => verify::run(&repo, cli.json),
     }
 }
@@ -124,8 +126,3 @@ impl Workshop {
         Bench { meter: &*self.meter, workload: &self.workload, samples: None, stop: &self.stop }
     }
 }
-
-/// Ctrl-C outside a search: there is nothing to keep.
-#[derive(Debug, thiserror::Error)]
-#[error("interrupted")]
-pub struct Interrupted;

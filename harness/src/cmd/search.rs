@@ -8,7 +8,7 @@ use jiff::ZonedDateTime;
 
 use super::{pick, print_json, runs};
 use crate::cli;
-use crate::data::definition::{ProposerKind, Run};
+use crate::data::definition::{CalibrationKind, ProposerKind, Run};
 use crate::data::{history, ledger};
 use crate::exit::{Exit, UsageError};
 use crate::judge::budget::{Budget, Progress};
@@ -39,7 +39,8 @@ pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
     let console = Rc::new(RefCell::new(Console::new(budget)));
     let teller = Rc::clone(&console);
     let say: Box<dyn FnMut(&str)> = Box::new(move |line| teller.borrow().stage(line));
-    let mut lab = match open::open(Opening { repo, runs: &runs, name, run, fresh: args.fresh, stop, say }) {
+    let calibrate = !args.no_calibration && run.calibration == CalibrationKind::Auto;
+    let mut lab = match open::open(Opening { repo, runs: &runs, name, run, fresh: args.fresh, calibrate, stop, say }) {
         Ok(lab) => lab,
         Err(error) => {
             console.borrow().finish();
@@ -59,6 +60,7 @@ pub fn run(repo: Repo, args: &cli::Search, json: bool) -> Result<Exit> {
         baseline: view.start.baseline.clone(),
         champion: view.champion.to_owned(),
         meter: format!("{} ({})", view.start.meter, view.start.fingerprint),
+        noise: view.start.noise,
     };
     let records: Vec<Record> = view.records.iter().map(|record| (*record).clone()).collect();
     let summary = Summary::of(frame, ended.reason, ended.held, &records);

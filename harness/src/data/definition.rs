@@ -37,6 +37,17 @@ pub enum MeterKind {
     Vm,
 }
 
+/// Whether a run begins with a calibration where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CalibrationKind {
+    /// Where this machine has none for this workload.
+    #[default]
+    Auto,
+    /// Never; a spread that was not measured is assumed, and shown as such.
+    Off,
+}
+
 /// How requests are laid out in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -192,6 +203,8 @@ pub struct Run {
     pub workload: Workload,
     /// What counts.
     pub meter: MeterKind,
+    /// Whether inert rebuilds are measured first.
+    pub calibration: CalibrationKind,
     /// What a change must gain.
     pub threshold: Threshold,
     /// When the run has had enough.

@@ -28,6 +28,7 @@ fn every_key_is_read() {
         proposer = "patches"
         patches = "queue"
         meter = "vm"
+        calibration = "off"
         seed = 18446744073709551
         workload = { connections = 1, pipelining = 2, requests = 3, warmup = 4, schedule = "closed-loop", users = 5, networks = 6 }
         threshold = { gain = "1.5%", by = "point" }
@@ -52,6 +53,7 @@ fn every_key_is_read() {
             networks: 6,
         },
         meter: MeterKind::Vm,
+        calibration: CalibrationKind::Off,
         threshold: Threshold { gain: 0.015, by: By::Point },
         budget: Budget { attempts: Some(7), plateau: Some(8), time: Some(seconds(5400)) },
         limits: Limits {

@@ -1,6 +1,7 @@
 //! `knowledge/`: one lesson a file, for people and for later proposals, whatever the outcome; and their index. All of it
 //! can be made again from the ledger. Words of a proposer stand in it as quotations: they are data, whatever they say.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -62,6 +63,19 @@ impl Knowledge {
             }
         }
         Ok(written)
+    }
+
+    /// The first line of each attempt's lesson.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn headings(&self) -> Result<BTreeMap<u32, String>> {
+        let heading = |lesson: LessonFile| {
+            let text =
+                fs::read_to_string(&lesson.path).with_context(|| format!("reading {}", lesson.path.display()))?;
+            Ok((lesson.attempt, text.lines().next().unwrap_or_default().to_owned()))
+        };
+        self.lessons()?.into_iter().map(heading).collect()
     }
 
     /// Write the index anew from the lessons' own headings.
@@ -127,11 +141,16 @@ fn file_name(record: &Record) -> String {
     format!("{:04}-{}.md", record.attempt, if slug.is_empty() { "change" } else { slug })
 }
 
+/// What the first line of an attempt's lesson begins with.
+pub fn heading(record: &Record) -> String {
+    format!("# {:04} {}", record.attempt, record.outcome.word())
+}
+
 fn lesson(run: &str, record: &Record, shifts: &[FunctionShift]) -> String {
     let mut text = String::new();
     let estimate = record.outcome.decision().map(|decision| &decision.estimate);
     let effect = estimate.map_or(String::new(), |estimate| format!(", {}", percent(estimate.mean)));
-    let _ = writeln!(text, "# {:04} {}{effect}\n", record.attempt, record.outcome.word());
+    let _ = writeln!(text, "{}{effect}\n", heading(record));
     let _ = writeln!(text, "- run: {}", quoted(run));
     let _ = writeln!(text, "- change: {}", quoted(&record.changed.to_string()));
     if let Some(estimate) = estimate {

@@ -236,6 +236,4 @@ fn threshold(rule: &Rule) -> String {
 }
 
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -54,6 +54,14 @@ impl Noise {
         Noise { sigma_aa, relink, quantum: 0.0 }
     }
 
+    /// In words for people.
+    pub fn words(&self) -> String {
+        let Noise { sigma_aa, relink, .. } = self;
+        let spread =
+            format!("inert rebuilds spread by {:.3}% (1 sd), largest mean {:.3}%", sigma_aa * 100.0, relink * 100.0);
+        if *self == Noise::UNCALIBRATED { format!("NOT CALIBRATED, assumed: {spread}") } else { spread }
+    }
+
     /// From the `d` of a binary against inert rebuilds of itself, a list of pairs for each rebuild. Nothing was improved,
     /// so the spread is taken around zero. `None` with fewer than two rebuilds, or one without pairs or a finite `d`:
     /// an unknown spread is never a small one.
@@ -117,8 +125,7 @@ pub struct Estimate {
 /// an interval is made of.
 pub fn estimate(ds: &[f64], noise: &Noise, alpha: f64) -> Estimate {
     let n = ds.len();
-    let root = (n.max(1) as f64).sqrt();
-    let floor = LEAST_EFFECT.max(3.0 * noise.sigma_aa / root).max(noise.relink);
+    let floor = floor(n, noise);
     let bound = |mean, sd, s_eff, lcb, ucb| Estimate { pairs: n, mean, sd, s_eff, lcb, ucb, floor, alpha };
     if n == 0 || ds.iter().any(|d| !d.is_finite()) {
         return bound(f64::NAN, f64::NAN, f64::NAN, f64::NEG_INFINITY, f64::INFINITY);
@@ -128,6 +135,12 @@ pub fn estimate(ds: &[f64], noise: &Noise, alpha: f64) -> Estimate {
     let s_eff = sd.max(noise.sigma_aa).max(noise.quantum);
     let half = half_width(n, s_eff, alpha);
     bound(mean, sd, s_eff, mean - half, mean + half)
+}
+
+/// What a gain of `n` pairs must exceed to be called real, on the scale of `d`: the least effect, three standard errors of
+/// inert rebuilds, the luckiest of those rebuilds.
+pub fn floor(n: usize, noise: &Noise) -> f64 {
+    LEAST_EFFECT.max(3.0 * noise.sigma_aa / (n.max(1) as f64).sqrt()).max(noise.relink)
 }
 
 /// Half the width of the interval of `n` pairs with spread `s_eff`; infinite below two pairs.

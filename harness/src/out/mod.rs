@@ -1,11 +1,13 @@
 //! What people read: the progress of a search, its summary, the log and one attempt whole. Reads values, decides nothing.
 
+pub mod calibrated;
 pub mod console;
 pub mod format;
 pub mod log;
 pub mod measured;
 pub mod replayed;
 pub mod show;
+pub mod simulated;
 pub mod summary;
 
 use crate::judge::budget::Progress;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::format::{count, duration, gain, interval, mean_per_request, short};
 use crate::judge::outcome::Outcome;
 use crate::judge::record::{EndReason, Held, Record};
+use crate::judge::statistics::Noise;
 
 /// The run in figures; `--json` prints it as it is.
 #[derive(Clone, Debug, Serialize)]
@@ -26,6 +27,10 @@ pub struct Summary {
     pub champion: String,
     /// What counted, and its fingerprint.
     pub meter: String,
+    /// Its spread as the verdicts took it.
+    pub noise: Noise,
+    /// Whether that was measured; else it was assumed.
+    pub calibrated: bool,
     /// Promoted attempts, in order.
     pub promoted: Vec<Promoted>,
     /// Provable gains below the threshold that are not in the champion.
@@ -76,6 +81,8 @@ pub struct Frame {
     pub champion: String,
     /// See [`Summary::meter`].
     pub meter: String,
+    /// See [`Summary::noise`].
+    pub noise: Noise,
 }
 
 impl Summary {
@@ -99,6 +106,8 @@ impl Summary {
             baseline: frame.baseline,
             champion: frame.champion,
             meter: frame.meter,
+            noise: frame.noise,
+            calibrated: frame.noise != Noise::UNCALIBRATED,
             promoted: rows(|outcome| matches!(outcome, Outcome::Promoted { .. })),
             below_threshold: rows(|outcome| matches!(outcome, Outcome::Banked { .. })),
             unchecked: unchecked(records),
@@ -122,6 +131,7 @@ impl Summary {
             let _ = writeln!(out, "  an attempt {} (median, change to verdict)", duration(seconds));
         }
         let _ = writeln!(out, "  meter      {}", self.meter);
+        let _ = writeln!(out, "  noise      {}", self.noise.words());
         if let Some(Unchecked { attempts, what }) = &self.unchecked {
             let _ = writeln!(out, "  UNCHECKED  in {attempts} attempts {what}");
         }
@@ -212,12 +222,15 @@ mod tests {
             baseline: "aaaaaaaaaa".into(),
             champion: "aaaaaaaaaa".into(),
             meter: "vm".into(),
+            noise: Noise::UNCALIBRATED,
+            calibrated: false,
             promoted: Vec::new(),
             below_threshold: Vec::new(),
             unchecked: None,
             held: None,
             median_seconds: None,
         };
+        assert!(summary.text().contains("noise      NOT CALIBRATED, assumed: "), "{}", summary.text());
         assert!(summary.text().contains("champion   aaaaaaaa is still the baseline"), "{}", summary.text());
         summary.champion = "bbbbbbbbbb".into();
         summary.promoted.push(Promoted {

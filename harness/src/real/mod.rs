@@ -1,6 +1,7 @@
 //! The lab on this machine: git, compilers, servers, meters. Decides nothing; the two pages do.
 
 pub mod build;
+pub mod calibrate;
 pub mod frozen;
 pub mod given;
 pub mod lab;
@@ -13,3 +14,8 @@ pub mod servers;
 pub mod story;
 pub mod validate;
 pub mod workload;
+
+/// Ctrl-C or SIGTERM where there is nothing of an attempt to record.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;

@@ -10,8 +10,10 @@ use loadgen::workload::{Mix, Schedule as LoadSchedule, Workload};
 use sha2::{Digest as _, Sha256};
 
 use super::build::Builder;
+use super::calibrate::{Calibrating, REBUILDS};
 use super::frozen::{Frozen, own_hash};
 use super::lab::RealLab;
+use super::measure::pairs::Bench;
 use super::measure::samples::Samples;
 use super::measure::vm::VmMeter;
 use super::measure::{self, Meter};
@@ -40,6 +42,8 @@ pub struct Opening<'a> {
     pub run: &'a Run,
     /// Begin anew even if the run can be taken up again.
     pub fresh: bool,
+    /// Whether a run that begins where there is no calibration makes one first.
+    pub calibrate: bool,
     /// Set when the person wants to stop.
     pub stop: Arc<AtomicBool>,
     /// Told what takes long.
@@ -102,8 +106,16 @@ pub fn meter(
 /// # Errors
 /// When the cache cannot be written.
 pub fn samples(place: &Place, fingerprint: &str, workload: &Workload) -> Result<Samples> {
+    Samples::open(&place.cache, fingerprint, &workload_hash(workload)?)
+}
+
+/// SHA-256 of a workload, hex.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn workload_hash(workload: &Workload) -> Result<String> {
     let text = serde_json::to_string(workload).context("writing the workload as JSON")?;
-    Samples::open(&place.cache, fingerprint, &hex(&Sha256::digest(text.as_bytes())))
+    Ok(hex(&Sha256::digest(text.as_bytes())))
 }
 
 fn short(hash: &str) -> &str {
@@ -115,7 +127,7 @@ fn short(hash: &str) -> &str {
 /// # Errors
 /// Whatever makes the run impossible, with what to do.
 pub fn open(opening: Opening<'_>) -> Result<RealLab> {
-    let Opening { repo, runs, name, run, fresh, stop, mut say } = opening;
+    let Opening { repo, runs, name, run, fresh, calibrate, stop, mut say } = opening;
     let place = Place::of(repo.root())?;
     enough_disk(&place)?;
     repo.prune_worktrees()?;
@@ -152,6 +164,27 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
             repo.advance_search_branch(name, &baseline).with_context(|| {
                 format!("{branch}{tip} holds what an earlier run promoted. Merge it into the checked-out branch to build on it, or rename or delete it to start from here")
             })?;
+            let noise = match calibration::load(&place.history(), &fingerprint, &workload_hash(&workload)?)? {
+                Some(noise) => noise,
+                None if calibrate => {
+                    let samples = samples(&place, &fingerprint, &workload)?;
+                    let calibrating = Calibrating {
+                        builder: &builder,
+                        bench: Bench { meter: &*meter, workload: &workload, samples: Some(&samples), stop: &stop },
+                        worktree: &repo.worktree(&place.worktree(), &baseline)?,
+                        candidate: &run.candidate,
+                        commit: &baseline,
+                        workload: workload_hash(&workload)?,
+                        log: &place.work.join("calibration.log"),
+                        stop: &stop,
+                    };
+                    first_calibration(&calibrating, &place, &fingerprint, &mut say)?
+                }
+                None => {
+                    say(&format!("noise: {}", Noise::UNCALIBRATED.words()));
+                    Noise::UNCALIBRATED
+                }
+            };
             let start = Start {
                 run: name.to_owned(),
                 baseline: baseline.as_str().to_owned(),
@@ -162,7 +195,7 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
                 meter: meter.name().to_owned(),
                 fingerprint: fingerprint.clone(),
                 seed: run.seed.map_or_else(drawn_seed, Ok)?,
-                noise: calibration::load(&place.history(), &fingerprint)?.unwrap_or(Noise::UNCALIBRATED),
+                noise,
                 rule: rule.clone(),
             };
             ledger.append(Event::RunStarted(Box::new(start.clone())))?;
@@ -200,6 +233,23 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
         stop,
         say,
     })
+}
+
+/// The spread on this machine, measured before the first run on it begins and kept for those that follow.
+fn first_calibration(
+    calibrating: &Calibrating<'_>,
+    place: &Place,
+    fingerprint: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Noise> {
+    say(&format!(
+        "no calibration of {fingerprint} under this workload yet: measuring {REBUILDS} inert rebuilds first, which takes minutes (--no-calibration goes without)"
+    ));
+    let calibration = calibrating.run(REBUILDS, say)?;
+    let noise = calibration.noise;
+    calibration::keep(&place.history(), fingerprint, calibration)?;
+    say(&format!("calibrated: {}", noise.words()));
+    Ok(noise)
 }
 
 fn resolve(repo: &Repo, commit: &str) -> Result<CommitId> {

@@ -17,6 +17,7 @@ proposer = "patches"
 patches = "patches"
 workload = { requests = 512, warmup = 512 }
 limits = { start = "3s" }
+calibration = "off"
 "#;
 
 /// Something that strikes once in the life of a server, in the middle of the window. The contract's cases bring fewer

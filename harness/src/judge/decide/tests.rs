@@ -1,4 +1,4 @@
-//! The rule, case by case, and what holds for all inputs. Thousands of searches are in `simulation.rs`.
+//! The rule, case by case, and what holds for all inputs. Thousands of searches are in `simulate/tests.rs`.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn sample(total: f64) -> Sample {
     Sample { seed: 1, user, kernel: total as u64 - user, load, side: Side::default() }
 }
 
-pub(super) fn pair(d: f64) -> Pair {
+pub(in crate::judge) fn pair(d: f64) -> Pair {
     Pair { champion: sample(5e7), challenger: sample(5e7 * (-d).exp()) }
 }
 

@@ -199,6 +199,19 @@ impl Repo {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
+    /// The whole message of a commit.
+    pub fn message(&self, commit: &CommitId) -> Result<String, GitError> {
+        let commit = self.commit(commit)?;
+        Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
+    }
+
+    /// Whether `earlier` is `later` or one of its ancestors.
+    pub fn contains(&self, later: &CommitId, earlier: &CommitId) -> Result<bool, GitError> {
+        let during = format!("asking whether {} holds {}", later.short(), earlier.short());
+        let follows = self.git.graph_descendant_of(oid(later)?, oid(earlier)?).map_err(GitError::during(&during))?;
+        Ok(follows || later == earlier)
+    }
+
     fn commit(&self, commit: &CommitId) -> Result<git2::Commit<'_>, GitError> {
         let oid = oid(commit)?;
         self.git.find_commit(oid).map_err(GitError::during(&format!("reading commit {commit}")))

@@ -26,6 +26,21 @@ impl Repo {
         self.target(&format!("refs/attempts/{number}"))
     }
 
+    /// The numbers of all attempts that are named here.
+    pub fn attempts(&self) -> Result<Vec<u64>, GitError> {
+        let during = "listing refs/attempts";
+        let found = self.git.references_glob("refs/attempts/*").map_err(GitError::during(during))?;
+        let mut numbers = Vec::new();
+        for reference in found {
+            let reference = reference.map_err(GitError::during(during))?;
+            // A name that is no number is not ours.
+            numbers.extend(
+                reference.name().ok().and_then(|name| name.strip_prefix("refs/attempts/")?.parse::<u64>().ok()),
+            );
+        }
+        Ok(numbers)
+    }
+
     /// Where `search/<run>` is, if it exists.
     pub fn search_branch(&self, run: &str) -> Result<Option<CommitId>, GitError> {
         self.target(&format!("refs/heads/{}", branch_name(run)?))

@@ -8,6 +8,7 @@ use crate::data::attempts::{Attempts, Part};
 use crate::data::history::{self, Event, Start};
 use crate::data::ledger::Contents;
 use crate::exit::UsageError;
+use crate::judge::outcome::Outcome;
 use crate::judge::record::Record;
 use crate::judge::sample::{Pair, Sample};
 use crate::os::git::{CommitId, Repo};
@@ -55,7 +56,7 @@ pub fn find(repo: &Repo, contents: &Contents, target: &str) -> Result<Recorded> 
 }
 
 /// Promoted attempts with the commits they were promoted as.
-fn promoted(contents: &Contents) -> impl Iterator<Item = (u32, &str)> {
+pub fn promoted(contents: &Contents) -> impl Iterator<Item = (u32, &str)> {
     contents.events().filter_map(|event| match event {
         Event::Promoted { attempt, commit, .. } => Some((*attempt, commit.as_str())),
         _ => None,
@@ -117,6 +118,28 @@ fn gather(contents: &Contents, commit: CommitId, patch: Option<String>, attempt:
     let mut seen = BTreeSet::new();
     found.samples.retain(|sample| seen.insert(sample.seed));
     found
+}
+
+/// The gain over the run's baseline that the ledger claims of an attempt: the promotions of its run before it, and its own.
+/// `None` where it came to no verdict.
+pub fn claimed(contents: &Contents, start: &Start, attempt: u32) -> Option<f64> {
+    let (mut sum, mut under_way) = (0.0, false);
+    for event in contents.events().filter(|event| event.run() == start.run) {
+        match event {
+            Event::RunStarted(started) => (sum, under_way) = (0.0, **started == *start),
+            Event::Outcome { record, .. } if under_way => {
+                let own = record.outcome.decision().map(|decision| decision.estimate.mean);
+                if record.attempt == attempt {
+                    return Some(sum + own?);
+                }
+                if matches!(record.outcome, Outcome::Promoted { .. }) {
+                    sum += own.unwrap_or(0.0);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn sides(record: &Record, side: fn(&Pair) -> &Sample) -> Vec<Sample> {
