@@ -329,7 +329,6 @@ impl Runs {
         for (name, run) in parsed.runs {
             let start = name.span().start;
             let name = name.into_inner();
-            // The name becomes part of a branch: search/<name>.
             if name.is_empty()
                 || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
                 || name.starts_with('-')
@@ -364,9 +363,8 @@ impl Runs {
                 self.runs.get_key_value("default").or_else(|| self.runs.iter().next().filter(|_| self.runs.len() == 1))
             }
         };
-        let (name, run) =
-            found.ok_or_else(|| anyhow!("which run? {} defines {}, and none is called default", self.file, names()))?;
-        Ok((name, run))
+        let found = found.map(|(name, run)| (name.as_str(), run));
+        found.ok_or_else(|| anyhow!("which run? {} defines {}, and none is called default", self.file, names()))
     }
 
     /// SHA-256 of the text, hex.

@@ -107,3 +107,115 @@ impl Calibrating<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use git2::{Repository, Signature, Time};
+    use loadgen::workload::Workload;
+
+    use super::*;
+    use crate::judge::sample::{Counted, Load as Fate, Sample, Side};
+    use crate::os::git::Repo;
+    use crate::real::measure::{Load, Meter};
+
+    /// Counts the bytes of the server's file, and stops the person's search at a sample.
+    struct Scale {
+        taken: AtomicUsize,
+        stop_at: usize,
+    }
+
+    impl Meter for Scale {
+        fn name(&self) -> &'static str {
+            "scale"
+        }
+
+        fn fingerprint(&self) -> &str {
+            "scale"
+        }
+
+        fn is_exact(&self) -> bool {
+            true
+        }
+
+        fn lanes(&self) -> usize {
+            1
+        }
+
+        fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> Result<Counted, Fault> {
+            if self.taken.fetch_add(1, Ordering::SeqCst) == self.stop_at {
+                stop.store(true, Ordering::SeqCst);
+                return Err(Fault::Interrupted);
+            }
+            let user = std::fs::metadata(server)?.len();
+            let fate = Fate { sent: 1, verified: 1, wrong: 0, lost: 0 };
+            let sample = Sample { seed: load.seed, user, kernel: 0, load: fate, side: Side::default() };
+            Ok(Counted { sample, profile: Vec::new() })
+        }
+    }
+
+    /// Calibrate a server of a few lines with two rebuilds; the answer, what was said, and what its worktree then holds.
+    fn calibrate(stop_at: usize) -> (Result<Calibration>, Vec<String>, String) {
+        const MAIN: &str = "fn main() {}\n";
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repo");
+        let git = Repository::init(&root).unwrap();
+        let manifest = "[package]\nname = \"web\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        let files = [
+            ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"web\"]\n"),
+            ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"web\"\nversion = \"0.1.0\"\n"),
+            ("web/Cargo.toml", manifest),
+            ("web/src/main.rs", MAIN),
+        ];
+        let mut index = git.index().unwrap();
+        for (path, text) in files {
+            let full = root.join(path);
+            std::fs::create_dir_all(full.parent().unwrap()).unwrap();
+            std::fs::write(full, text).unwrap();
+            index.add_path(Path::new(path)).unwrap();
+        }
+        let tree = git.find_tree(index.write_tree().unwrap()).unwrap();
+        let who = Signature::new("Test", "test@example.org", &Time::new(1_772_404_200, 0)).unwrap();
+        git.commit(Some("HEAD"), &who, &who, "first", &tree, &[]).unwrap();
+
+        let repo = Repo::open(&root).unwrap();
+        let commit = repo.head().unwrap();
+        let worktree = repo.worktree(&folder.path().join("tree"), &commit).unwrap();
+        let (meter, stop) = (Scale { taken: AtomicUsize::new(0), stop_at }, Arc::new(AtomicBool::new(false)));
+        let workload = Workload { requests: 512, warmup: 512, ..Workload::default() };
+        let candidate = Candidate { path: "web".into(), package: "web".into(), tunables: "web/t.rs".into() };
+        let calibrating = Calibrating {
+            builder: &Builder::new(&folder.path().join("cache")).unwrap(),
+            bench: Bench { meter: &meter, workload: &workload, samples: None, stop: &stop },
+            worktree: &worktree,
+            candidate: &candidate,
+            commit: &commit,
+            workload: "w".into(),
+            log: &folder.path().join("log"),
+            stop: &stop,
+        };
+        let mut said = Vec::new();
+        let done = calibrating.run(2, &mut |line| said.push(line.to_owned()));
+        (done, said, std::fs::read_to_string(worktree.path().join("web/src/main.rs")).unwrap())
+    }
+
+    #[test]
+    fn each_rebuild_is_counted_against_the_original_and_the_worktree_is_as_it_was() {
+        let (done, said, main) = calibrate(usize::MAX);
+        let calibration = done.unwrap();
+        assert_eq!((calibration.d.len(), calibration.seeds.len()), (2, SEEDS));
+        // What nothing reads is in the file, so each rebuild weighs more than the original.
+        assert!(calibration.d.iter().flatten().all(|d| *d < 0.0), "{calibration:?}");
+        assert_eq!(Some(calibration.noise), Noise::from_rebuilds(&calibration.d));
+        assert_eq!((calibration.workload.as_deref(), main.as_str()), (Some("w"), "fn main() {}\n"));
+        assert!(said.iter().any(|line| line == "calibrating: building inert rebuild 2 of 2"), "{said:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_it_as_interrupted_and_leaves_the_worktree_as_it_was() {
+        let (done, _, main) = calibrate(4);
+        assert!(done.unwrap_err().is::<Interrupted>());
+        assert_eq!(main, "fn main() {}\n");
+    }
+}

@@ -190,6 +190,29 @@ fn replay_of_what_does_not_exist_says_what_there_is() {
 }
 
 #[test]
+fn replay_of_a_whole_night_names_the_runs_there_are_and_takes_no_single_commit() {
+    let checkout = Checkout::with_runs(RUNS);
+    checkout.untouched(&["replay"]).refused(2, &["COMMIT|N"]);
+    checkout.untouched(&["replay", "--all-promoted", "1"]).refused(2, &["--all-promoted", "cannot be used with"]);
+    checkout.untouched(&["replay", "1", "--run", "default"]).refused(2, &["--all-promoted"]);
+    checkout.untouched(&["replay", "--all-promoted", "--run", "night"]).refused(2, &["no run named night", "none"]);
+    assert_eq!(checkout.untouched(&["replay", "--all-promoted", "--json"]).json(0)["of"], 0);
+}
+
+#[test]
+fn a_simulation_of_nothing_or_of_no_noise_is_refused() {
+    let checkout = Checkout::with_runs(RUNS);
+    checkout.untouched(&["simulate", "--runs", "0"]).refused(2, &["--runs", "above 0"]);
+    checkout.untouched(&["simulate", "--noise", "0.1,much"]).refused(2, &["--noise", "much", "0 to 50"]);
+    let report =
+        checkout.untouched(&["simulate", "--runs", "2", "--attempts", "10", "--noise", "0.1", "--json"]).json(0);
+    assert_eq!(
+        (&report["null"][0]["found"]["attempts"], &report["null"][0]["found"]["promoted"]),
+        (&json!(20), &json!(0))
+    );
+}
+
+#[test]
 fn replay_of_a_short_hash_of_two_commits_lists_both() {
     let checkout = Checkout::with_runs(RUNS);
     let repo = git2::Repository::open(checkout.root()).unwrap();
