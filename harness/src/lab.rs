@@ -13,8 +13,10 @@ use crate::propose::{Context, Proposal};
 pub struct Attempt {
     /// Global number; never used twice.
     pub number: u32,
-    /// Commit of the champion it changes.
+    /// Commit it changes: the head of the bank, which is the champion while nothing is banked.
     pub parent: String,
+    /// The attempts in the bank beneath it, in order.
+    pub bank: Vec<u32>,
     /// The proposal's own commit, on `refs/attempts/<number>`; `None` while the fence has not let it through.
     pub commit: Option<String>,
     /// What was proposed.
@@ -38,6 +40,13 @@ pub enum Stage {
     },
     /// Seeds no one has seen: the only ones a verdict is made of.
     Confirm {
+        /// Index of the look, from 0.
+        look: usize,
+        /// How many pairs to add to those of earlier looks.
+        pairs: usize,
+    },
+    /// The champion against the whole stack: what is banked, and this attempt on top. Fresh seeds too.
+    Stack {
         /// Index of the look, from 0.
         look: usize,
         /// How many pairs to add to those of earlier looks.
@@ -67,7 +76,7 @@ pub type Phased<T> = Result<T, Stop>;
 pub trait Lab {
     /// Finish or undo what an earlier process left; says what it did, a line each.
     fn recover(&mut self) -> anyhow::Result<Vec<String>>;
-    /// What the proposer may know: the champion's knobs and the attempts of this run so far.
+    /// What the proposer may know: the knobs of the head of the bank and the attempts of this run so far.
     fn context(&mut self) -> anyhow::Result<Context>;
     /// Give the proposal a number, write the intent to the ledger, and apply it to the worktree.
     fn open(&mut self, proposal: Proposal) -> anyhow::Result<Attempt>;
@@ -78,7 +87,7 @@ pub trait Lab {
     fn build(&mut self, attempt: &Attempt) -> Phased<Binary>;
     /// Every byte of the contract's cases; what could not be tried, and why.
     fn validate(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<Option<String>>;
-    /// Champion and challenger on the same seeds.
+    /// Champion (or head of the bank) and challenger on the same seeds.
     fn measure(&mut self, attempt: &Attempt, binary: &Binary, stage: Stage) -> Phased<Vec<Pair>>;
     /// The meter's own spread, in the terms of the decision rule.
     fn noise(&self) -> Noise;
@@ -87,9 +96,12 @@ pub trait Lab {
 
     /// Append to the ledger; durable when it returns.
     fn record(&mut self, record: &Record) -> anyhow::Result<()>;
-    /// Fast-forward the run's branch to the attempt's commit, its story in the message.
+    /// Fast-forward the run's branch to the attempt's change, with all that is banked beneath it: a commit each, its story
+    /// in the message.
     fn promote(&mut self, record: &Record) -> anyhow::Result<()>;
-    /// Put the worktree back to the champion.
+    /// Make the attempt's commit the head of the bank.
+    fn bank(&mut self, record: &Record) -> anyhow::Result<()>;
+    /// Put the worktree back to the head of the bank.
     fn reset(&mut self) -> anyhow::Result<()>;
     /// Keep what it taught, whatever its outcome.
     fn learn(&mut self, record: &Record) -> anyhow::Result<()>;

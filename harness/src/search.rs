@@ -1,4 +1,4 @@
-//! THE page: propose, attempt, record, promote or reset, learn; until there is a reason to end.
+//! THE page: propose, attempt, record, promote, bank or reset, learn; until there is a reason to end.
 
 use crate::attempt;
 use crate::judge::budget::{Budget, Progress};
@@ -46,6 +46,7 @@ pub fn search(
         lab.record(&record)?;
         match record.outcome {
             Outcome::Promoted { .. } => lab.promote(&record)?,
+            Outcome::Banked { .. } => lab.bank(&record)?,
             _ => lab.reset()?,
         }
         lab.learn(&record)?;

@@ -153,6 +153,8 @@ pub struct RunView<'a> {
     pub unmoved: Vec<&'a Record>,
     /// The commit its branch was last moved to; the baseline until then.
     pub champion: &'a str,
+    /// What is banked on top of the champion, in order: each was proposed on the commit of the one before.
+    pub bank: Vec<&'a Record>,
     /// Why it ended, if it did; being interrupted is no end.
     pub ended: Option<EndReason>,
 }
@@ -181,6 +183,7 @@ pub fn run<'a>(events: impl IntoIterator<Item = &'a Event>, name: &str) -> Optio
                 open: Vec::new(),
                 unmoved: Vec::new(),
                 champion: &start.baseline,
+                bank: Vec::new(),
                 ended: None,
             });
         }
@@ -192,6 +195,11 @@ pub fn run<'a>(events: impl IntoIterator<Item = &'a Event>, name: &str) -> Optio
 }
 
 impl<'a> RunView<'a> {
+    /// The commit that the next attempt changes: the last banked one, or the champion.
+    pub fn head(&self) -> &'a str {
+        self.bank.last().and_then(|record| record.commit.as_deref()).unwrap_or(self.champion)
+    }
+
     fn take(&mut self, event: &'a Event) {
         match event {
             Event::Intent { attempt, parent, hypothesis, changed, .. } => {
@@ -200,13 +208,17 @@ impl<'a> RunView<'a> {
             Event::Outcome { record, .. } => {
                 self.open.retain(|open| open.attempt != record.attempt);
                 self.records.push(record);
-                if matches!(record.outcome, Outcome::Promoted { .. }) {
-                    self.unmoved.push(record);
+                match record.outcome {
+                    Outcome::Promoted { .. } => self.unmoved.push(record),
+                    // One that was proposed on something else (before there was a bank) is none of the stack.
+                    Outcome::Banked { .. } if record.parent == self.head() => self.bank.push(record),
+                    _ => {}
                 }
             }
             Event::Promoted { attempt, commit, .. } => {
                 self.unmoved.retain(|record| record.attempt != *attempt);
                 self.champion = commit;
+                self.bank.clear();
             }
             Event::RunEnded { reason, .. } => self.ended = Some(*reason),
             Event::RunResumed { .. } => self.ended = None,
@@ -334,6 +346,29 @@ pub(super) mod tests {
         let view = run(&events, "a").unwrap();
         assert!(view.open.is_empty() && view.unmoved.is_empty());
         assert_eq!(view.champion, "commit1");
+    }
+
+    #[test]
+    fn the_bank_is_what_was_banked_on_each_other_since_the_champion() {
+        let banked = |attempt: u32, parent: &str| {
+            let mut record = promoted(attempt);
+            let decision = record.outcome.decision().unwrap().clone();
+            record.outcome = Outcome::Banked { decision: Box::new(decision) };
+            record.parent = parent.to_owned();
+            outcome("a", record)
+        };
+        let bank = |events: &[Event]| -> Vec<u32> {
+            run(events, "a").unwrap().bank.iter().map(|record| record.attempt).collect()
+        };
+        let mut events = vec![started("a"), banked(1, "base"), outcome("a", invalid(2)), banked(3, "commit1")];
+        assert_eq!(bank(&events), [1, 3]);
+        assert_eq!(run(&events, "a").unwrap().head(), "commit3");
+        // As runs without a bank had it: measured against the champion again.
+        events.push(banked(4, "base"));
+        assert_eq!(bank(&events), [1, 3]);
+        events.extend([outcome("a", promoted(5)), moved("a", 5)]);
+        assert!(bank(&events).is_empty());
+        assert_eq!(run(&events, "a").unwrap().head(), "commit5");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Progress {
     pub promoted: u32,
     /// Attempts since the last promotion.
     pub since_promotion: u32,
-    /// Sum of the promoted attempts' `ln` gains.
+    /// Sum of the promotions' `ln` gains, each champion over the one before.
     pub gain: f64,
 }
 
@@ -43,7 +43,7 @@ impl Progress {
                 self.attempts += 1;
                 self.promoted += 1;
                 self.since_promotion = 0;
-                self.gain += past.effect().unwrap_or(0.0);
+                self.gain += past.outcome.decision().map_or(0.0, |decision| decision.estimate.mean);
             }
             _ => {
                 self.attempts += 1;

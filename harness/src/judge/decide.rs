@@ -122,6 +122,25 @@ pub fn confirm(rule: &Rule, pairs: &[Pair], look: usize, noise: &Noise) -> Confi
     Confirming::Done(Decision { verdict, estimate, screen: None, note })
 }
 
+/// What becomes of a change that was a real gain over the head of the bank (`own`), once the whole stack of `changes` up to
+/// it was measured against the champion (`stack`). Only the stack's own measurement promotes it; gains are never added
+/// up. A stack that does not pass stays banked, with this change on top, whatever the change would have been alone.
+pub fn stacked(own: &Decision, stack: Decision, changes: usize) -> Decision {
+    let whole = format!("the stack of {changes} banked changes against the champion");
+    match stack.verdict {
+        Verdict::Promote => Decision { note: format!("{whole}: {}", stack.note), ..stack },
+        _ => Decision {
+            verdict: Verdict::Bank,
+            note: format!("{}; {whole} is {}", own.note, interval(&stack.estimate)),
+            ..own.clone()
+        },
+    }
+}
+
+fn interval(e: &Estimate) -> String {
+    format!("{} [{}, {}] on {} pairs", percent(e.mean), percent(e.lcb), percent(e.ucb), e.pairs)
+}
+
 fn of(pairs: &[Pair], noise: &Noise, alpha: f64) -> Estimate {
     let ds: Vec<f64> = pairs.iter().map(Pair::d).collect();
     estimate(&ds, &noise.with_windows_of(pairs), alpha)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Outcome, Phase};
+use super::outcome::{Decision, Outcome, Phase};
 use super::sample::{Pair, Sample};
 use super::statistics::Estimate;
 
@@ -68,6 +68,18 @@ pub struct Record {
     pub screen: Vec<Pair>,
     /// Pairs on fresh seeds.
     pub confirm: Vec<Pair>,
+    /// Attempts in the bank that this one was proposed on top of, in order; its parent is the commit of the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bank: Vec<u32>,
+    /// The decision on its own gain over the head of the bank, where the whole stack was measured after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<Decision>>,
+    /// Pairs of the whole stack: the champion, and this attempt with all that is banked beneath it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Pair>,
+    /// What these pairs say of the whole stack, whatever became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Estimate>,
     /// What validation could not try, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<String>,
@@ -91,6 +103,10 @@ impl Record {
             outcome: Outcome::Interrupted { phase: Phase::Screen },
             screen: Vec::new(),
             confirm: Vec::new(),
+            bank: Vec::new(),
+            own: None,
+            stack: Vec::new(),
+            whole: None,
             unchecked: None,
             phases: Vec::new(),
             since: 0.0,
@@ -121,9 +137,19 @@ impl Record {
         self.phases.iter().map(|time| time.seconds).sum()
     }
 
-    /// The pairs that the verdict rests on: the confirm pairs, or the screen's when it ended there.
+    /// The pairs that the outcome's figures rest on: those of the stack when it was promoted as a whole, else the confirm
+    /// pairs, or the screen's when it ended there.
     pub fn deciding_pairs(&self) -> &[Pair] {
-        if self.confirm.is_empty() { &self.screen } else { &self.confirm }
+        match &self.outcome {
+            Outcome::Promoted { .. } if !self.stack.is_empty() => &self.stack,
+            _ if self.confirm.is_empty() => &self.screen,
+            _ => &self.confirm,
+        }
+    }
+
+    /// The decision on what this change alone is worth, on top of what it was proposed on.
+    pub fn own_decision(&self) -> Option<&Decision> {
+        self.own.as_deref().or_else(|| self.outcome.decision())
     }
 
     /// What a proposer needs to remember of it.
@@ -133,6 +159,7 @@ impl Record {
             parent: self.parent.clone(),
             changed: self.changed.clone(),
             outcome: self.outcome.clone(),
+            effect: self.own_decision().map(|decision| decision.estimate.mean),
         }
     }
 }
@@ -142,19 +169,14 @@ impl Record {
 pub struct Past {
     /// Its number.
     pub attempt: u32,
-    /// The champion it was measured against.
+    /// The commit it was measured against: the champion, or the head of the bank.
     pub parent: String,
     /// What it changed.
     pub changed: Changed,
     /// How it ended.
     pub outcome: Outcome,
-}
-
-impl Past {
-    /// `ln` of the gain, where it was measured soundly.
-    pub fn effect(&self) -> Option<f64> {
-        self.outcome.decision().map(|decision| decision.estimate.mean)
-    }
+    /// `ln` of what the change alone gained, where it was measured soundly.
+    pub effect: Option<f64>,
 }
 
 /// Why a run ended.

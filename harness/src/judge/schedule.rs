@@ -58,6 +58,11 @@ impl Schedule {
         self.turns("confirm", &[&attempt.to_string(), &look.to_string(), commit], pairs)
     }
 
+    /// The pairs that a look adds when the whole stack up to `commit` is measured against the champion.
+    pub fn stack(&self, attempt: u32, look: usize, commit: &str, pairs: usize) -> Vec<Turn> {
+        self.turns("stack", &[&attempt.to_string(), &look.to_string(), commit], pairs)
+    }
+
     /// The pairs that compare a run's baseline and its last champion.
     pub fn held_out(&self, champion: &str, pairs: usize) -> Vec<Turn> {
         self.turns("held-out", &[champion], pairs)
@@ -117,6 +122,7 @@ mod tests {
         for attempt in 0..300 {
             for (look, pairs) in [(0, 3), (1, 3), (2, 6)] {
                 all.extend(schedule.confirm(attempt, look, COMMIT, pairs).iter().map(|turn| turn.seed));
+                all.extend(schedule.stack(attempt, look, COMMIT, pairs).iter().map(|turn| turn.seed));
             }
         }
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());

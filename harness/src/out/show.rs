@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::format::{clip, count, duration, effect, gain, short};
+use super::format::{clip, count, duration, effect, gain, interval, short};
 use crate::judge::profile::FunctionShift;
 use crate::judge::record::Record;
 use crate::judge::sample::{Mode, Pair};
@@ -10,14 +10,25 @@ use crate::judge::sample::{Mode, Pair};
 /// Everything about one attempt, for people.
 pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shifts: &[FunctionShift]) -> String {
     let mut out = String::new();
-    let (gain_text, interval) = effect(&record.outcome);
-    let _ = writeln!(out, "Attempt {}: {}  {gain_text} {interval}", record.attempt, record.outcome.word());
+    let (gain_text, bounds) = effect(&record.outcome);
+    let _ = writeln!(out, "Attempt {}: {}  {gain_text} {bounds}", record.attempt, record.outcome.word());
     let _ = writeln!(out, "  hypothesis  {}", record.hypothesis);
     let _ = writeln!(out, "  change      {}", record.changed);
     let _ = writeln!(out, "  reason      {}", record.outcome.reason());
     let commit = record.commit.as_deref().map_or("none", short);
     let _ =
         writeln!(out, "  commit      {commit} on refs/attempts/{}, parent {}", record.attempt, short(&record.parent));
+    if !record.bank.is_empty() {
+        let beneath: Vec<String> = record.bank.iter().map(|attempt| format!("#{attempt}")).collect();
+        let _ = writeln!(out, "  on top of   {} (banked)", beneath.join(", "));
+    }
+    if let Some(own) = &record.own {
+        let e = &own.estimate;
+        let _ = writeln!(out, "  by itself   {} {}: {}", gain(e.mean), interval(e), own.note);
+    }
+    if let Some(e) = &record.whole {
+        let _ = writeln!(out, "  the stack   {} {} over the champion", gain(e.mean), interval(e));
+    }
     if let Some(binary) = &record.binary {
         let _ = writeln!(out, "  binary      sha256 {binary}");
     }
@@ -36,7 +47,7 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
     let phases: Vec<String> =
         record.phases.iter().map(|time| format!("{} {}", time.phase, duration(time.seconds))).collect();
     let _ = writeln!(out, "  phases      {} = {}", phases.join(", "), duration(record.seconds()));
-    for (title, pairs) in [("screen", &record.screen), ("confirm", &record.confirm)] {
+    for (title, pairs) in [("screen", &record.screen), ("confirm", &record.confirm), ("whole stack", &record.stack)] {
         if !pairs.is_empty() {
             out.push_str(&samples(title, pairs));
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::format::{count, duration, gain, interval, mean_per_request, short};
 use crate::judge::outcome::Outcome;
 use crate::judge::record::{EndReason, Held, Record};
-use crate::judge::statistics::Noise;
+use crate::judge::statistics::{Estimate, Noise};
 
 /// The run in figures; `--json` prints it as it is.
 #[derive(Clone, Debug, Serialize)]
@@ -34,7 +34,7 @@ pub struct Summary {
     /// Promoted attempts, in order.
     pub promoted: Vec<Promoted>,
     /// Provable gains below the threshold that are not in the champion.
-    pub below_threshold: Vec<Promoted>,
+    pub bank: Bank,
     /// Attempts that could not be tried in full, and what the last of them went without.
     pub unchecked: Option<Unchecked>,
     /// Champion against baseline on held-out seeds.
@@ -67,6 +67,15 @@ pub struct Promoted {
     pub per_request: (f64, f64),
     #[serde(skip)]
     line: String,
+}
+
+/// What remains in the bank.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Bank {
+    /// Each with its own gain, in order.
+    pub changes: Vec<Promoted>,
+    /// The last measurement of the whole stack against the champion, where it has more than one change.
+    pub whole: Option<Estimate>,
 }
 
 /// What the summary needs beside the records.
@@ -109,7 +118,7 @@ impl Summary {
             noise: frame.noise,
             calibrated: frame.noise != Noise::UNCALIBRATED,
             promoted: rows(|outcome| matches!(outcome, Outcome::Promoted { .. })),
-            below_threshold: rows(|outcome| matches!(outcome, Outcome::Banked { .. })),
+            bank: left_in_bank(records),
             unchecked: unchecked(records),
             held,
             median_seconds: seconds.get(seconds.len() / 2).copied(),
@@ -135,15 +144,17 @@ impl Summary {
         if let Some(Unchecked { attempts, what }) = &self.unchecked {
             let _ = writeln!(out, "  UNCHECKED  in {attempts} attempts {what}");
         }
-        for (title, rows) in
-            [("promoted", &self.promoted), ("below the threshold, not promoted", &self.below_threshold)]
-        {
+        for (title, rows) in [("promoted", &self.promoted), ("in the bank, below the threshold", &self.bank.changes)] {
             if !rows.is_empty() {
                 let _ = writeln!(out, "  {title}:");
             }
             for row in rows {
                 let _ = writeln!(out, "    #{:<4} {}  {}", row.attempt, short(&row.commit), row.line);
             }
+        }
+        if let Some(whole) = &self.bank.whole {
+            let (gain, bounds, branch) = (gain(whole.mean), interval(whole), format!("bank/{}", self.run));
+            let _ = writeln!(out, "    together {gain} {bounds} over the champion, on {branch}");
         }
         match &self.held {
             None if self.promoted.is_empty() => {
@@ -188,6 +199,17 @@ fn unchecked(records: &[Record]) -> Option<Unchecked> {
     Some(Unchecked { attempts: all.len(), what })
 }
 
+/// The banked attempts that no promotion took along.
+fn left_in_bank(records: &[Record]) -> Bank {
+    let last = records.iter().rposition(|record| matches!(record.outcome, Outcome::Promoted { .. }));
+    let since = &records[last.map_or(0, |at| at + 1)..];
+    let banked: Vec<&Record> = since.iter().filter(|record| matches!(record.outcome, Outcome::Banked { .. })).collect();
+    Bank {
+        changes: banked.iter().filter_map(|record| row(record)).collect(),
+        whole: banked.last().and_then(|record| record.whole),
+    }
+}
+
 fn row(record: &Record) -> Option<Promoted> {
     let estimate = &record.outcome.decision()?.estimate;
     let side = |side| mean_per_request(record.deciding_pairs(), side).map_or(f64::NAN, |(user, kernel)| user + kernel);
@@ -225,7 +247,7 @@ mod tests {
             noise: Noise::UNCALIBRATED,
             calibrated: false,
             promoted: Vec::new(),
-            below_threshold: Vec::new(),
+            bank: Bank::default(),
             unchecked: None,
             held: None,
             median_seconds: None,

@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn past(name: &str, outcome: Outcome) -> Past {
-        Past { attempt: 1, parent: "p".into(), changed: Changed::Patch { name: name.into() }, outcome }
+        Past { attempt: 1, parent: "p".into(), changed: Changed::Patch { name: name.into() }, outcome, effect: None }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Explores the declared knobs: every choice alone first, then all that paid off together, then what failed before
-//! once more against the new champion. Never the same tree twice.
+//! Explores the declared knobs: every choice alone first, each on top of what was promoted and banked before it, then what
+//! failed before once more. Never the same tree twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,14 +30,12 @@ impl Proposer for Tunables {
             .with_context(|| format!("reading the tunables of {place} in the baseline"))?;
         let tried = Tried::of(knobs::assignment(&baseline), &context.past);
 
-        let next = untried_alone(&knobs, &now, &tried)
-            .or_else(|| paid_off_together(&now, &tried))
-            .or_else(|| once_more(&knobs, &now, &tried));
+        let next = untried_alone(&knobs, &now, &tried).or_else(|| once_more(&knobs, &now, &tried));
         Ok(next.map(|(set, why)| proposal(context, &now, set, &why)))
     }
 }
 
-/// A setting that cost more than 1% against one champion is not tried again against another.
+/// A setting that cost more than 1% on top of some settings is not tried again on top of others.
 const HOPELESS: f64 = -0.01;
 
 type Step = (Assignment, String);
@@ -48,14 +46,12 @@ struct Tried {
     trees: BTreeSet<Assignment>,
     /// For each single (knob, value): its last effect, `None` if it failed before it was measured.
     alone: BTreeMap<(String, String), Option<f64>>,
-    /// Singles that were provably better than the champion they met, but below the threshold.
-    paid_off: BTreeMap<(String, String), f64>,
 }
 
 impl Tried {
     fn of(baseline: Assignment, past: &[Past]) -> Self {
-        let mut tried = Tried { trees: BTreeSet::new(), alone: BTreeMap::new(), paid_off: BTreeMap::new() };
-        let mut champion = baseline;
+        let mut tried = Tried { trees: BTreeSet::new(), alone: BTreeMap::new() };
+        let mut head = baseline;
         let mut once = BTreeSet::new();
         for past in past {
             let Changed::Tunables { set, assignment } = &past.changed else { continue };
@@ -65,23 +61,18 @@ impl Tried {
                 continue;
             }
             tried.trees.insert(assignment.clone());
-            if matches!(past.outcome, Outcome::Promoted { .. }) {
-                // The champion it beat was measured as well: going back is not a new idea.
+            if matches!(past.outcome, Outcome::Promoted { .. } | Outcome::Banked { .. }) {
+                // What it beat was measured as well: going back is not a new idea.
                 for knob in set.keys() {
-                    if let Some(old) = champion.get(knob) {
-                        tried.alone.insert((knob.clone(), old.clone()), past.effect().map(|effect| -effect));
+                    if let Some(old) = head.get(knob) {
+                        tried.alone.insert((knob.clone(), old.clone()), past.effect.map(|effect| -effect));
                     }
                 }
-                tried.trees.insert(std::mem::replace(&mut champion, assignment.clone()));
+                tried.trees.insert(std::mem::replace(&mut head, assignment.clone()));
             }
             let mut settings = set.iter();
             let (Some((knob, value)), None) = (settings.next(), settings.next()) else { continue };
-            let key = (knob.clone(), value.clone());
-            tried.alone.insert(key.clone(), past.effect());
-            match past.outcome {
-                Outcome::Banked { .. } => tried.paid_off.insert(key, past.effect().unwrap_or(0.0)),
-                _ => tried.paid_off.remove(&key),
-            };
+            tried.alone.insert((knob.clone(), value.clone()), past.effect);
         }
         tried
     }
@@ -118,28 +109,6 @@ fn untried_alone(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step
         })
 }
 
-fn paid_off_together(now: &Assignment, tried: &Tried) -> Option<Step> {
-    let mut best: BTreeMap<&String, (&String, f64)> = BTreeMap::new();
-    for ((knob, value), effect) in &tried.paid_off {
-        if now.get(knob).is_none_or(|current| current == value) {
-            continue; // no longer declared, or already the champion's
-        }
-        let entry = best.entry(knob).or_insert((value, *effect));
-        if *effect > entry.1 {
-            *entry = (value, *effect);
-        }
-    }
-    if best.len() < 2 {
-        return None;
-    }
-    let set: Assignment = best.iter().map(|(knob, (value, _))| ((*knob).clone(), (*value).clone())).collect();
-    tried.is_new(now, &set).then(|| {
-        let sum: f64 = best.values().map(|(_, effect)| effect).sum();
-        let why = format!("Each of these {} settings alone was provably better but below the threshold; together they might gain {:.1}%.", set.len(), sum.exp_m1() * 100.0);
-        (set, why)
-    })
-}
-
 fn once_more(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
     let mut again: Vec<(&Knob, &String, f64)> = singles(knobs)
         .filter_map(|(knob, value)| {
@@ -150,7 +119,7 @@ fn once_more(knobs: &[Knob], now: &Assignment, tried: &Tried) -> Option<Step> {
     again.sort_by(|a, b| b.2.total_cmp(&a.2));
     again.first().map(|(knob, value, effect)| {
         let why = format!(
-            "{} was {:+.2}% against an earlier champion; the champion has changed since, so {value} may pay now.",
+            "{} was {:+.2}% on top of other settings; these have changed since, so {value} may pay now.",
             knob.name,
             effect.exp_m1() * 100.0
         );

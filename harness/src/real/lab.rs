@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, anyhow};
 use loadgen::workload::Workload;
 
+use super::bank::Stack;
 use super::build::{Binary as Built, Build, Builder};
 use super::frozen::Frozen;
 use super::measure::pairs::{Bench, Server, without_profiles};
@@ -69,6 +70,8 @@ pub struct RealLab {
     /// Told what takes long outside an attempt.
     pub(super) say: Box<dyn FnMut(&str)>,
     pub(super) champion_built: Option<Built>,
+    /// What is banked on top of the champion; empty until something is.
+    pub(super) stack: Stack,
     pub(super) challenger_built: Option<Built>,
     /// Why the proposal could not even be applied.
     pub(super) refusal: Option<String>,
@@ -84,9 +87,9 @@ impl RealLab {
 
     /// The same binary was judged before: there is nothing new to learn.
     fn seen(&self, built: &Built) -> Result<Option<Outcome>> {
-        let champion = self.champion_built.as_ref().map(|built| built.sha256.as_str());
-        if champion == Some(built.sha256.as_str()) {
-            return Ok(Some(Outcome::NoOp { reason: "the build is bit for bit the champion's".to_owned() }));
+        if self.head_server()?.sha256 == built.sha256 {
+            let whose = if self.stack.is_empty() { "the champion's" } else { "that of the head of the bank" };
+            return Ok(Some(Outcome::NoOp { reason: format!("the build is bit for bit {whose}") }));
         }
         let view = self.view()?;
         let judged = |record: &&&Record| {
@@ -102,7 +105,7 @@ impl RealLab {
         }))
     }
 
-    fn champion_server(&self) -> Result<Server<'_>> {
+    pub(super) fn champion_server(&self) -> Result<Server<'_>> {
         self.champion_built.as_ref().map(server).ok_or_else(|| anyhow!("the champion is not built yet"))
     }
 
@@ -153,7 +156,7 @@ impl Lab for RealLab {
         };
         Ok(Context {
             tunables_path: self.run.candidate.tunables.clone(),
-            tunables: text(&self.champion)?,
+            tunables: text(self.head())?,
             baseline_tunables: text(&self.baseline)?,
             past: self.view()?.records.iter().map(|record| record.past()).collect(),
         })
@@ -163,7 +166,7 @@ impl Lab for RealLab {
         self.frozen.check()?;
         let proposal = Proposal { hypothesis: hypothesis::clean(&proposal.hypothesis), ..proposal };
         let number = history::next_attempt(self.ledger.contents().events());
-        let parent = self.champion.as_str().to_owned();
+        let parent = self.head().as_str().to_owned();
         self.ledger.append(Event::Intent {
             attempt: number,
             run: self.name.clone(),
@@ -174,7 +177,7 @@ impl Lab for RealLab {
         self.shifts.clear();
         self.challenger_built = None;
         self.refusal = self.apply(&proposal.edit).err();
-        Ok(Attempt { number, parent, commit: None, proposal })
+        Ok(Attempt { number, parent, bank: self.stack.attempts(), commit: None, proposal })
     }
 
     fn screen(&mut self, attempt: &mut Attempt) -> Phased<()> {
@@ -185,9 +188,9 @@ impl Lab for RealLab {
         self.fence()?.map_err(refused)?;
         let message =
             story::attempted(attempt.number, &attempt.proposal.changed.to_string(), &attempt.proposal.hypothesis);
-        let commit = self.worktree.commit(&self.champion, &message).map_err(anyhow::Error::from)?;
+        let commit = self.worktree.commit(self.head(), &message).map_err(anyhow::Error::from)?;
         self.repo.keep_attempt(u64::from(attempt.number), &commit).map_err(anyhow::Error::from)?;
-        let diff = self.repo.diff(&self.champion, &commit).map_err(anyhow::Error::from)?;
+        let diff = self.repo.diff(self.head(), &commit).map_err(anyhow::Error::from)?;
         self.attempts.keep_text(attempt.number, Part::Proposal, &diff)?;
         attempt.commit = Some(commit.as_str().to_owned());
         Ok(())
@@ -221,16 +224,19 @@ impl Lab for RealLab {
 
     fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {
         let commit = attempt.commit.as_deref().context("an attempt is measured after it is committed")?;
-        let turns = match stage {
-            Stage::Screen { pairs } => self.schedule.screen(pairs),
-            Stage::Confirm { look, pairs } => self.schedule.confirm(attempt.number, look, commit, pairs),
+        let (against, turns) = match stage {
+            Stage::Screen { pairs } => (self.head_server()?, self.schedule.screen(pairs)),
+            Stage::Confirm { look, pairs } => {
+                (self.head_server()?, self.schedule.confirm(attempt.number, look, commit, pairs))
+            }
+            Stage::Stack { look, pairs } => {
+                (self.champion_server()?, self.schedule.stack(attempt.number, look, commit, pairs))
+            }
         };
         let challenger = self.challenger_built.as_ref().context("measuring comes after the build")?;
         let challenger = server(challenger);
-        let counted = self
-            .bench()
-            .pairs(self.champion_server()?, challenger, &turns)
-            .map_err(|fault| stop_of(fault, Phase::Measure))?;
+        let counted =
+            self.bench().pairs(against, challenger, &turns).map_err(|fault| stop_of(fault, Phase::Measure))?;
         if self.shifts.is_empty() {
             self.note_profiles(attempt.number, &counted)?;
         }
@@ -267,8 +273,14 @@ impl Lab for RealLab {
         self.reset()
     }
 
+    fn bank(&mut self, record: &Record) -> Result<()> {
+        let built = self.challenger_built.take();
+        self.put_in_bank(record, built)?;
+        self.reset()
+    }
+
     fn reset(&mut self) -> Result<()> {
-        Ok(self.worktree.restore(&self.champion)?)
+        Ok(self.worktree.restore(self.head())?)
     }
 
     fn learn(&mut self, record: &Record) -> Result<()> {
@@ -339,7 +351,7 @@ impl Lab for RealLab {
     }
 }
 
-fn server(built: &Built) -> Server<'_> {
+pub(super) fn server(built: &Built) -> Server<'_> {
     Server { path: &built.path, sha256: &built.sha256 }
 }
 

@@ -1,5 +1,6 @@
 //! The lab on this machine: git, compilers, servers, meters. Decides nothing; the two pages do.
 
+mod bank;
 pub mod build;
 pub mod calibrate;
 pub mod frozen;

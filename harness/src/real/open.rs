@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use loadgen::workload::{Mix, Schedule as LoadSchedule, Workload};
 use sha2::{Digest as _, Sha256};
 
+use super::bank::Stack;
 use super::build::Builder;
 use super::calibrate::{Calibrating, REBUILDS};
 use super::frozen::{Frozen, own_hash};
@@ -219,6 +220,7 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
         frozen: Frozen::take(repo.root())?,
         started: Instant::now(),
         champion_built: None,
+        stack: Stack::default(),
         challenger_built: None,
         refusal: None,
         shifts: Vec::new(),

@@ -24,6 +24,7 @@ impl RealLab {
             ));
             self.record(&record)?;
         }
+        self.restack()?;
         let unmoved: Vec<Record> = self.view()?.unmoved.iter().map(|record| (*record).clone()).collect();
         for record in unmoved {
             notes.push(format!(
@@ -57,7 +58,7 @@ impl RealLab {
             .collect())
     }
 
-    /// Build the champion; one that no attempt has been compared with yet is validated too.
+    /// Build the champion and the head of the bank; a champion that no attempt has been compared with yet is validated too.
     fn build_champion(&mut self, notes: &mut Vec<String>) -> Phased<()> {
         let champion = self.champion.clone();
         let what = if champion == self.baseline { "baseline" } else { "champion" };
@@ -69,7 +70,7 @@ impl RealLab {
             verdict?;
         }
         self.champion_built = Some(built);
-        Ok(())
+        self.build_head()
     }
 
     /// Build a commit that was sound before; a failure now is the harness's own.
@@ -95,10 +96,11 @@ impl RealLab {
         let promoted = match moved {
             Some(tip) if self.repo.changed_paths(&attempted, &tip)?.is_empty() => tip,
             _ => {
-                self.worktree.restore(&attempted)?;
                 let head = self.ledger.contents().head();
+                let below = self.commit_stack(&head)?;
+                self.worktree.restore(&attempted)?;
                 let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
-                self.worktree.commit(&self.champion, &message)?
+                self.worktree.commit(&below, &message)?
             }
         };
         self.repo.advance_search_branch(&self.name, &promoted)?;
@@ -109,6 +111,6 @@ impl RealLab {
             branch: self.branch.clone(),
         })?;
         self.champion = promoted;
-        Ok(())
+        self.empty_bank()
     }
 }

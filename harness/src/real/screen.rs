@@ -13,14 +13,14 @@ impl RealLab {
     pub(super) fn apply(&self, edit: &Edit) -> Result<(), String> {
         let applied = match edit {
             Edit::Write { path, contents } => self.worktree.write(&path.to_string_lossy(), contents.as_bytes()),
-            Edit::Diff(text) => self.worktree.apply(&self.champion, text),
+            Edit::Diff(text) => self.worktree.apply(self.head(), text),
         };
         applied.map_err(|error| format!("the change cannot be applied to the champion: {error}"))
     }
 
     /// Within the fence, or why not.
     pub(super) fn fence(&self) -> Result<Result<(), String>> {
-        let changes = self.worktree.changes(&self.champion)?;
+        let changes = self.worktree.changes(self.head())?;
         let bytes = changes.iter().map(|change| change.size as usize).sum();
         let listed: Vec<Change> =
             changes.iter().map(|change| Change { path: change.path.clone(), kind: kind(change.mode) }).collect();
@@ -30,7 +30,7 @@ impl RealLab {
         }
         let path = format!("{folder}/Cargo.toml");
         if listed.iter().any(|change| change.path == path) {
-            let before = self.repo.read_file(&self.champion, &path)?.unwrap_or_default();
+            let before = self.repo.read_file(self.head(), &path)?.unwrap_or_default();
             let after = std::fs::read(self.worktree.path().join(&path))
                 .with_context(|| format!("reading {path} in the worktree"))?;
             let (before, after) = (String::from_utf8_lossy(&before), String::from_utf8_lossy(&after));

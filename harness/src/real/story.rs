@@ -5,31 +5,27 @@ use std::fmt::Write as _;
 
 use crate::judge::record::Record;
 use crate::judge::sample::{Pair, Sample};
-use crate::judge::statistics::score_gain;
+use crate::judge::statistics::{Estimate, score_gain};
 
 /// Message of an attempt's own commit, before anything is known of it.
 pub fn attempted(number: u32, change: &str, hypothesis: &str) -> String {
     format!("Attempt {number}: {}\n\n{hypothesis}\n", subject(change))
 }
 
-/// Message of the commit that is promoted.
+/// Message of a commit on the run's branch: gain and counts are those of this change over the commit before it; where a stack
+/// was promoted, its topmost commit says what the whole gained.
 pub fn promoted(record: &Record, meter: &str, fingerprint: &str, ledger: &str) -> String {
     let mut text = format!("{}\n\n{}\n\n", subject(&record.changed.to_string()), record.hypothesis);
     let _ = writeln!(text, "Attempt: {}", record.attempt);
-    if let Some(decision) = record.outcome.decision() {
-        let e = &decision.estimate;
-        let percent = |d: f64| format!("{:+.3}%", score_gain(d) * 100.0);
-        let _ = writeln!(
-            text,
-            "Gain: {} [{}, {}] score, {} pairs, alpha {}",
-            percent(e.mean),
-            percent(e.lcb),
-            percent(e.ucb),
-            e.pairs,
-            e.alpha
-        );
+    if let Some(decision) = record.own_decision() {
+        let _ = writeln!(text, "Gain: {}", effect(&decision.estimate));
     }
-    let pairs = record.deciding_pairs();
+    if let (Some(_), Some(decision)) = (&record.own, record.outcome.decision()) {
+        let beneath: Vec<String> = record.bank.iter().map(u32::to_string).collect();
+        let whole = effect(&decision.estimate);
+        let _ = writeln!(text, "Stack: {whole}, with attempts {} beneath", beneath.join(" "));
+    }
+    let pairs = if record.confirm.is_empty() { &record.screen } else { &record.confirm };
     let _ = writeln!(text, "Instructions-per-request-before: {}", mean(pairs, |pair| &pair.champion));
     let _ = writeln!(text, "Instructions-per-request-after: {}", mean(pairs, |pair| &pair.challenger));
     let seeds: Vec<String> = pairs.iter().map(|pair| pair.challenger.seed.to_string()).collect();
@@ -40,6 +36,11 @@ pub fn promoted(record: &Record, meter: &str, fingerprint: &str, ledger: &str) -
     }
     let _ = writeln!(text, "Ledger: {ledger}");
     text
+}
+
+fn effect(e: &Estimate) -> String {
+    let percent = |d: f64| format!("{:+.3}%", score_gain(d) * 100.0);
+    format!("{} [{}, {}] score, {} pairs, alpha {}", percent(e.mean), percent(e.lcb), percent(e.ucb), e.pairs, e.alpha)
 }
 
 fn subject(change: &str) -> String {

@@ -20,6 +20,8 @@ use crate::propose::{Context, Edit, Proposal, knobs};
 pub struct World {
     /// Text of the champion's tunables.
     pub champion: String,
+    /// What is banked on it: attempts in order.
+    pub bank: Vec<u32>,
     /// Text of the baseline's.
     pub baseline: String,
     /// The ledger.
@@ -35,10 +37,16 @@ pub struct World {
 }
 
 impl World {
+    /// Text of the tunables at the head of the bank.
+    pub fn head(&self) -> &String {
+        self.bank.last().map_or(&self.champion, |top| &self.trees[top])
+    }
+
     /// A world whose baseline declares these tunables.
     pub fn new(text: &str) -> Self {
         World {
             champion: text.to_owned(),
+            bank: Vec::new(),
             baseline: text.to_owned(),
             records: Vec::new(),
             numbers: 0,
@@ -78,7 +86,7 @@ pub struct SimLab<'a> {
 impl<'a> SimLab<'a> {
     /// A process started on this world.
     pub fn new(world: &'a mut World, nature: Nature, seed: u64) -> Self {
-        let worktree = world.champion.clone();
+        let worktree = world.head().clone();
         SimLab { world, nature, rng: SmallRng::seed_from_u64(seed), calls: 0, clock: 0.0, worktree, interrupted: false }
     }
 
@@ -105,12 +113,11 @@ impl<'a> SimLab<'a> {
         Sample { seed, user: user as u64, kernel: (total - user) as u64, load, side: Side::default() }
     }
 
-    fn pairs(&mut self, challenger: &str, n: usize) -> Vec<Pair> {
-        let champion = self.world.champion.clone();
+    fn pairs(&mut self, champion: &str, challenger: &str, n: usize) -> Vec<Pair> {
         (0..n)
             .map(|_| {
                 let seed = self.rng.random();
-                Pair { champion: self.sample(&champion, seed), challenger: self.sample(challenger, seed) }
+                Pair { champion: self.sample(champion, seed), challenger: self.sample(challenger, seed) }
             })
             .collect()
     }
@@ -122,17 +129,20 @@ impl Lab for SimLab<'_> {
         let mut notes = Vec::new();
         // A recorded promotion that never reached the branch, and a lesson that was never written.
         if let Some(last) = self.world.records.last().cloned() {
-            if matches!(last.outcome, Outcome::Promoted { .. })
-                && self.world.champion != self.world.trees[&last.attempt]
-            {
-                self.promote(&last)?;
-                notes.push(format!("attempt {} is now on the branch", last.attempt));
+            let there = |head: &String| self.world.trees.get(&last.attempt) == Some(head);
+            match last.outcome {
+                Outcome::Promoted { .. } if !there(&self.world.champion) => {
+                    self.promote(&last)?;
+                    notes.push(format!("attempt {} is now on the branch", last.attempt));
+                }
+                Outcome::Banked { .. } if !there(self.world.head()) => self.bank(&last)?,
+                _ => {}
             }
             if !self.world.lessons.contains(&last.attempt) {
                 self.learn(&last)?;
             }
         }
-        self.worktree.clone_from(&self.world.champion);
+        self.worktree.clone_from(self.world.head());
         Ok(notes)
     }
 
@@ -140,7 +150,7 @@ impl Lab for SimLab<'_> {
         self.step()?;
         Ok(Context {
             tunables_path: "candidate/src/tunables.rs".into(),
-            tunables: self.world.champion.clone(),
+            tunables: self.world.head().clone(),
             baseline_tunables: self.world.baseline.clone(),
             past: self.world.records.iter().map(Record::past).collect(),
         })
@@ -152,7 +162,13 @@ impl Lab for SimLab<'_> {
         if let Edit::Write { contents, .. } = &proposal.edit {
             self.worktree.clone_from(contents);
         }
-        Ok(Attempt { number: self.world.numbers, parent: "champion".to_owned(), commit: None, proposal })
+        Ok(Attempt {
+            number: self.world.numbers,
+            parent: "head".to_owned(),
+            bank: self.world.bank.clone(),
+            commit: None,
+            proposal,
+        })
     }
 
     fn screen(&mut self, attempt: &mut Attempt) -> Phased<()> {
@@ -183,8 +199,11 @@ impl Lab for SimLab<'_> {
             return Err(Stop::Ended(Outcome::Interrupted { phase: crate::judge::outcome::Phase::Measure }));
         }
         let challenger = self.worktree.clone();
-        let (Stage::Screen { pairs } | Stage::Confirm { pairs, .. }) = stage;
-        Ok(self.pairs(&challenger, pairs))
+        let (against, pairs) = match stage {
+            Stage::Screen { pairs } | Stage::Confirm { pairs, .. } => (self.world.head().clone(), pairs),
+            Stage::Stack { pairs, .. } => (self.world.champion.clone(), pairs),
+        };
+        Ok(self.pairs(&against, &challenger, pairs))
     }
 
     fn noise(&self) -> Noise {
@@ -204,12 +223,19 @@ impl Lab for SimLab<'_> {
     fn promote(&mut self, record: &Record) -> anyhow::Result<()> {
         self.step()?;
         self.world.champion.clone_from(&self.world.trees[&record.attempt]);
+        self.world.bank.clear();
+        Ok(())
+    }
+
+    fn bank(&mut self, record: &Record) -> anyhow::Result<()> {
+        self.step()?;
+        self.world.bank.push(record.attempt);
         Ok(())
     }
 
     fn reset(&mut self) -> anyhow::Result<()> {
         self.step()?;
-        self.worktree.clone_from(&self.world.champion);
+        self.worktree.clone_from(self.world.head());
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 
 use super::{Report, Run};
 use crate::data::history::Start;
-use crate::judge::decide::{Confirming, Screening, confirm, screen};
-use crate::judge::outcome::{Decision, Outcome};
+use crate::judge::decide::{Confirming, Screening, confirm, screen, stacked};
+use crate::judge::outcome::{Decision, Outcome, Verdict};
 use crate::judge::record::Record;
 use crate::judge::sample::Pair;
 use crate::judge::schedule::{Schedule, Turn};
@@ -36,6 +36,9 @@ fn verdict(start: &Start, record: &Record) -> Option<String> {
     if computed.verdict != recorded.verdict {
         return Some(format!("the ledger says {}, its pairs give {}", recorded.verdict, computed.verdict));
     }
+    if record.own.is_none() && !record.bank.is_empty() && matches!(recorded.verdict, Verdict::Promote | Verdict::Bank) {
+        return Some("it was proposed on banked changes, and the stack was not measured".to_owned());
+    }
     let outcome = Outcome::from(computed.clone());
     if outcome.word() != record.outcome.word() {
         return Some(format!("it is recorded as {}, its verdict makes it {}", record.outcome.word(), outcome.word()));
@@ -48,8 +51,18 @@ fn again(start: &Start, record: &Record) -> Option<Decision> {
     if let Screening::Stop(decision) = screen(&start.rule, &record.screen, &start.noise) {
         return Some(decision);
     }
-    start.rule.looks.iter().enumerate().take_while(|(_, pairs)| **pairs <= record.confirm.len()).find_map(
-        |(look, pairs)| match confirm(&start.rule, &record.confirm[..*pairs], look, &start.noise) {
+    let own = looks(start, &record.confirm)?;
+    if record.own.is_none() {
+        return Some(own);
+    }
+    Some(stacked(&own, looks(start, &record.stack)?, record.bank.len() + 1))
+}
+
+/// What these pairs decide, a look at a time.
+fn looks(start: &Start, pairs: &[Pair]) -> Option<Decision> {
+    let due = start.rule.looks.iter().enumerate().take_while(|(_, wanted)| **wanted <= pairs.len());
+    due.map(|(look, wanted)| confirm(&start.rule, &pairs[..*wanted], look, &start.noise)).find_map(
+        |looked| match looked {
             Confirming::Done(decision) => Some(decision),
             Confirming::More(_) => None,
         },
@@ -73,11 +86,19 @@ fn seeds(start: &Start, record: &Record) -> Option<String> {
         return Some("its screen pairs are not on the run's screen seeds".to_owned());
     }
     let commit = record.commit.as_deref().unwrap_or_default();
-    let (mut turns, mut before) = (Vec::new(), 0);
-    for (look, pairs) in start.rule.looks.iter().enumerate().take_while(|(_, pairs)| **pairs <= record.confirm.len()) {
-        turns.extend(schedule.confirm(record.attempt, look, commit, pairs - before));
-        before = *pairs;
-    }
-    differs(&record.confirm, &turns)
-        .then(|| "its confirm pairs are not on the seeds of this attempt and commit".to_owned())
+    type Turns = fn(&Schedule, u32, usize, &str, usize) -> Vec<Turn>;
+    let asked = |turns: Turns, pairs: &[Pair]| {
+        let (mut all, mut before) = (Vec::new(), 0);
+        for (look, wanted) in start.rule.looks.iter().enumerate().take_while(|(_, wanted)| **wanted <= pairs.len()) {
+            all.extend(turns(&schedule, record.attempt, look, commit, wanted - before));
+            before = *wanted;
+        }
+        all
+    };
+    let parts: [(&str, &[Pair], Turns); 2] =
+        [("confirm", &record.confirm, Schedule::confirm), ("stack", &record.stack, Schedule::stack)];
+    parts
+        .into_iter()
+        .find(|(_, pairs, turns)| differs(pairs, &asked(*turns, pairs)))
+        .map(|(what, ..)| format!("its {what} pairs are not on the seeds of this attempt and commit"))
 }

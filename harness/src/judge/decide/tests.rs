@@ -201,3 +201,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn only_the_stack_s_own_measurement_promotes_and_a_stack_that_does_not_pass_keeps_the_change_banked() {
+    let rule = Rule::default();
+    let decide = |d| match confirm(&rule, &around(d, 12), 2, &EXACT) {
+        Confirming::Done(decision) => decision,
+        Confirming::More(_) => panic!("the last look decides"),
+    };
+    let whole = stacked(&decide(0.01), decide(0.04), 3);
+    assert_eq!(whole.verdict, Verdict::Promote);
+    assert!((whole.estimate.mean - 0.04).abs() < 1e-6 && whole.note.contains("stack of 3"), "{whole:?}");
+    // Large gains alone that are not there together: nothing is added up.
+    for (own, stack) in [(0.02, 0.025), (0.05, 0.02), (0.02, -0.1), (0.02, f64::NAN)] {
+        let kept = stacked(&decide(own), decide(stack), 2);
+        assert_eq!(kept.verdict, Verdict::Bank, "{own} on a stack of {stack}");
+        assert!((kept.estimate.mean - own).abs() < 1e-6, "its own gain is what it is recorded with: {kept:?}");
+    }
+}

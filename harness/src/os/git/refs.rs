@@ -1,5 +1,4 @@
-//! Names of commits: attempts, the run's branch. Refs are
-//! never deleted here.
+//! Names of commits: attempts, the run's branch, the bank's. Only the bank's is ever deleted here.
 
 use git2::{BranchType, Reference};
 
@@ -43,13 +42,13 @@ impl Repo {
 
     /// Where `search/<run>` is, if it exists.
     pub fn search_branch(&self, run: &str) -> Result<Option<CommitId>, GitError> {
-        self.target(&format!("refs/heads/{}", branch_name(run)?))
+        self.target(&format!("refs/heads/{}", branch_name("search", run)?))
     }
 
     /// Creates `search/<run>` at `to`, or moves it forward. Refused when `to` does not follow from where it is, or when
     /// it is checked out anywhere: then it is the user's.
     pub fn advance_search_branch(&self, run: &str, to: &CommitId) -> Result<(), GitError> {
-        let branch = branch_name(run)?;
+        let branch = branch_name("search", run)?;
         let name = format!("refs/heads/{branch}");
         let during = format!("moving branch {branch} to {}", to.short());
         let target = oid(to)?;
@@ -73,6 +72,31 @@ impl Repo {
         moved.map(drop).map_err(GitError::during(&during))
     }
 
+    /// Puts `bank/<run>` at `to`, wherever it was; removes it at `None`. Refused while it is checked out anywhere: then it is the
+    /// user's.
+    pub fn set_bank_branch(&self, run: &str, to: Option<&CommitId>) -> Result<(), GitError> {
+        let branch = branch_name("bank", run)?;
+        let name = format!("refs/heads/{branch}");
+        let at = self.target(&name)?;
+        if at.as_ref() == to {
+            return Ok(());
+        }
+        if self.checked_out(&name) {
+            return Err(GitError::CheckedOut { branch });
+        }
+        let during = format!("moving branch {branch}");
+        match to {
+            Some(to) => {
+                self.git.reference(&name, oid(to)?, true, "search: bank").map(drop).map_err(GitError::during(&during))
+            }
+            None => self
+                .git
+                .find_reference(&name)
+                .and_then(|mut reference| reference.delete())
+                .map_err(GitError::during(&during)),
+        }
+    }
+
     fn target(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         match self.git.find_reference(name) {
             Ok(reference) => Ok(reference.target().map(id)),
@@ -90,8 +114,8 @@ impl Repo {
     }
 }
 
-fn branch_name(run: &str) -> Result<String, GitError> {
-    let name = format!("search/{run}");
+fn branch_name(kind: &str, run: &str) -> Result<String, GitError> {
+    let name = format!("{kind}/{run}");
     if run.is_empty() || run.contains('/') || !Reference::is_valid_name(&format!("refs/heads/{name}")) {
         return Err(GitError::BadName(name));
     }
