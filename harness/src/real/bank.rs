@@ -53,17 +53,25 @@ impl RealLab {
 
     pub(super) fn put_in_bank(&mut self, record: &Record, built: Option<Built>) -> Result<()> {
         let commit = self.repo.resolve(record.commit.as_deref().context("a banked attempt has a commit")?)?;
-        self.repo.set_bank_branch(&self.name, Some(&commit))?;
         self.stack.layers.push(Layer { record: record.clone(), commit });
         self.stack.built = built;
+        self.show_bank();
         Ok(())
+    }
+
+    /// Put the branch where the head of the bank is. Nothing is lost when that fails: nothing of ours reads it.
+    fn show_bank(&mut self) {
+        let head = self.stack.layers.last().map(|layer| &layer.commit);
+        if let Err(error) = self.repo.set_bank_branch(&self.name, head) {
+            let name = &self.name;
+            (self.say)(&format!("the bank goes on without its branch bank/{name}, which cannot be moved: {error}"));
+        }
     }
 
     /// The stack as the ledger has it; its head is not built.
     pub(super) fn restack(&mut self) -> Result<()> {
         let banked: Vec<Record> = self.view()?.bank.iter().map(|record| (*record).clone()).collect();
-        self.stack = Stack::default();
-        self.repo.set_bank_branch(&self.name, None)?;
+        self.empty_bank();
         banked.iter().try_for_each(|record| self.put_in_bank(record, None))
     }
 
@@ -89,8 +97,8 @@ impl RealLab {
     }
 
     /// Its changes are the champion's now.
-    pub(super) fn empty_bank(&mut self) -> Result<()> {
+    pub(super) fn empty_bank(&mut self) {
         self.stack = Stack::default();
-        Ok(self.repo.set_bank_branch(&self.name, None)?)
+        self.show_bank();
     }
 }

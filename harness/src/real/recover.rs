@@ -111,6 +111,7 @@ impl RealLab {
             branch: self.branch.clone(),
         })?;
         self.champion = promoted;
-        self.empty_bank()
+        self.empty_bank();
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::{Recorded, Report, Run};
 use crate::data::history::Event;
 use crate::data::ledger::Contents;
 use crate::judge::outcome::Outcome;
-use crate::os::git::Repo;
+use crate::os::git::{CommitId, Repo};
 use crate::real::story;
 
 pub(super) fn check(repo: &Repo, contents: &Contents, runs: &[Run<'_>], report: &mut Report) -> Result<()> {
@@ -22,11 +22,18 @@ pub(super) fn check(repo: &Repo, contents: &Contents, runs: &[Run<'_>], report: 
                 report.object(format!("attempt {attempt} was promoted, and has no outcome in the ledger"));
                 continue;
             };
-            match promotion(repo, contents, recorded, commit)? {
-                None => missing.push(*attempt),
-                Some(objections) if objections.is_empty() => report.promoted += 1,
-                Some(objections) => objections.into_iter().for_each(|objection| report.object(objection)),
+            let word = recorded.record.outcome.word();
+            if word != "promoted" {
+                report.object(format!("attempt {attempt} was promoted, and its outcome is {word}"));
+                continue;
             }
+            let Ok(promoted) = repo.resolve(commit) else {
+                missing.push(*attempt);
+                continue;
+            };
+            let objections = promotion(repo, contents, run, recorded, promoted)?;
+            report.promoted += usize::from(objections.is_empty());
+            objections.into_iter().for_each(|objection| report.object(objection));
         }
     }
     report.missing("promoted commits", &missing, of, ": fetch the branch they are on");
@@ -70,18 +77,43 @@ fn attempts(repo: &Repo, contents: &Contents, runs: &[Run<'_>], report: &mut Rep
     Ok(())
 }
 
-/// What is wrong with a promoted commit; `None` where it is not in this repository.
-fn promotion(repo: &Repo, contents: &Contents, recorded: &Recorded<'_>, commit: &str) -> Result<Option<Vec<String>>> {
+/// What is wrong with a promoted commit, and with those of the banked attempts that were promoted beneath it.
+fn promotion(
+    repo: &Repo,
+    contents: &Contents,
+    run: &Run<'_>,
+    recorded: &Recorded<'_>,
+    promoted: CommitId,
+) -> Result<Vec<String>> {
+    let record = recorded.record;
+    let mut objections = story_and_files(repo, contents, recorded, &promoted)?;
+    let mut above = promoted;
+    for number in record.bank.iter().rev() {
+        let below = repo.parent(&above)?;
+        let (Some(below), Some(banked)) = (below, run.record(*number)) else {
+            let short = above.short();
+            objections.push(format!(
+                "{short}: banked attempt {number} should be beneath it, and is not in the ledger or in git"
+            ));
+            break;
+        };
+        objections.extend(story_and_files(repo, contents, banked, &below)?);
+        above = below;
+    }
+    Ok(objections)
+}
+
+/// Does a commit of the run's branch say what the ledger says, and hold the files that its attempt measured?
+fn story_and_files(
+    repo: &Repo,
+    contents: &Contents,
+    recorded: &Recorded<'_>,
+    promoted: &CommitId,
+) -> Result<Vec<String>> {
     let record = recorded.record;
     let number = record.attempt;
     let mut objections = Vec::new();
-    if !matches!(record.outcome, Outcome::Promoted { .. }) {
-        objections.push(format!("attempt {number} was promoted, and its outcome is {}", record.outcome.word()));
-    }
-    let Ok(promoted) = repo.resolve(commit) else {
-        return Ok(if objections.is_empty() { None } else { Some(objections) });
-    };
-    let message = repo.message(&promoted)?;
+    let message = repo.message(promoted)?;
     let found = trailers(&message);
     let expected = story::promoted(record, recorded.meter, recorded.fingerprint, "");
     for (name, expected) in trailers(&expected) {
@@ -102,13 +134,13 @@ fn promotion(repo: &Repo, contents: &Contents, recorded: &Recorded<'_>, commit: 
         }
     }
     let attempted = record.commit.as_deref().and_then(|commit| repo.resolve(commit).ok());
-    if let Some(attempted) = attempted.filter(|attempted| *attempted != promoted) {
-        let differing = repo.changed_paths(&attempted, &promoted)?;
+    if let Some(attempted) = attempted.filter(|attempted| attempted != promoted) {
+        let differing = repo.changed_paths(&attempted, promoted)?;
         if let Some(path) = differing.first() {
             objections.push(format!("{}: {path} is not what attempt {number} measured", promoted.short()));
         }
     }
-    Ok(Some(objections))
+    Ok(objections)
 }
 
 /// The last paragraph of a message, line by line.

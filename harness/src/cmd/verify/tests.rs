@@ -29,11 +29,16 @@ struct World {
 }
 
 fn pairs(turns: &[Turn]) -> Vec<Pair> {
+    pairs_at(turns, 10_000_000)
+}
+
+/// The challenger needs so many user instructions, the champion 15 million.
+fn pairs_at(turns: &[Turn], user: u64) -> Vec<Pair> {
     let load = Load { sent: 1_000, verified: 1_000, wrong: 0, lost: 0 };
     let sample = |seed, user| Sample { seed, user, kernel: 5_000_000, load, side: Side::default() };
     turns
         .iter()
-        .map(|turn| Pair { champion: sample(turn.seed, 15_000_000), challenger: sample(turn.seed, 10_000_000) })
+        .map(|turn| Pair { champion: sample(turn.seed, 15_000_000), challenger: sample(turn.seed, user) })
         .collect()
 }
 
@@ -312,4 +317,112 @@ fn a_clone_that_has_only_the_ledger_is_told_what_is_missing_and_objects_to_nothi
 #[test]
 fn numbers_in_a_row_are_written_as_ranges() {
     assert_eq!((ranges(&[1, 2, 3, 7, 9, 10]), ranges(&[])), ("1-3, 7, 9-10".to_owned(), String::new()));
+}
+
+/// A night of two attempts: the first banked, the second promoted with it beneath. `below` is the message and the file of
+/// the banked attempt's commit on the run's branch.
+fn stacked_night(record_is: impl Fn(&mut Record), below: impl Fn(String) -> (String, &'static str)) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let git = Repository::init(folder.path()).unwrap();
+    let base = commit(&git, &[], "slow", "base");
+    git.reference("refs/heads/main", base.parse().unwrap(), true, "test").unwrap();
+    git.set_head("refs/heads/main").unwrap();
+    let (schedule, rule) = (Schedule::new(7), Rule::default());
+    let decide = |pairs: &[Pair], look| match confirm(&rule, pairs, look, &NOISE) {
+        Confirming::Done(decision) => decision,
+        Confirming::More(_) => panic!("this look decides"),
+    };
+    let small = |number: u32, parent: &str, file: &str| {
+        let attempted = commit(&git, &[parent], file, "attempt");
+        let mut record = Record::opened(number, parent, "it pays", Changed::Patch { name: format!("{number}.patch") });
+        let turns: Vec<Turn> =
+            [(0, 3), (1, 3)].iter().flat_map(|&(look, n)| schedule.confirm(number, look, &attempted, n)).collect();
+        // 0.3 of 20 million: 1.5%, which takes the second look.
+        (record.screen, record.confirm) = (pairs_at(&schedule.screen(3), 14_700_000), pairs_at(&turns, 14_700_000));
+        record.outcome = decide(&record.confirm, 1).into();
+        record.commit = Some(attempted);
+        record
+    };
+    let first = small(1, &base, "small");
+    assert_eq!(first.outcome.word(), "banked");
+    let mut second = small(2, first.commit.as_deref().unwrap(), "faster");
+    let own = second.outcome.decision().unwrap().clone();
+    second.bank = vec![1];
+    second.stack = pairs(&schedule.stack(2, 0, second.commit.as_deref().unwrap(), 3));
+    let whole = decide(&second.stack, 0);
+    second.whole = Some(whole.estimate);
+    second.outcome = crate::judge::decide::stacked(&own, whole, 2).into();
+    second.own = Some(Box::new(own));
+    assert_eq!(second.outcome.word(), "promoted");
+    let told = (story::promoted(&first, "vm", "f", ""), story::promoted(&second, "vm", "f", ""));
+    record_is(&mut second);
+
+    let (mut ledger, _) = Ledger::open(&folder.path().join("history")).unwrap();
+    let run = || "night".to_owned();
+    ledger
+        .append(Event::RunStarted(Box::new(Start {
+            run: run(),
+            baseline: base.clone(),
+            branch: "search/night".into(),
+            definition: String::new(),
+            definition_text: String::new(),
+            harness: String::new(),
+            meter: "vm".into(),
+            fingerprint: "f".into(),
+            seed: 7,
+            noise: NOISE,
+            rule: rule.clone(),
+        })))
+        .unwrap();
+    let head = ledger.contents().head();
+    for record in [&first, &second] {
+        let (meter, fingerprint) = ("vm".into(), "f".into());
+        ledger.append(Event::Outcome { run: run(), meter, fingerprint, record: Box::new(record.clone()) }).unwrap();
+        Knowledge::new(&folder.path().join("knowledge")).learn("night", record, &[]).unwrap();
+    }
+    let on_line = |text: &str| text.replace("Ledger: ", &format!("Ledger: {head}"));
+    let (message, file) = below(on_line(&told.0));
+    let beneath = commit(&git, &[&base], file, &message);
+    let promoted = commit(&git, &[&beneath], "faster", &on_line(&told.1));
+    ledger
+        .append(Event::Promoted { attempt: 2, run: run(), commit: promoted.clone(), branch: "search/night".into() })
+        .unwrap();
+
+    let repo = Repo::open(folder.path()).unwrap();
+    for record in [&first, &second] {
+        let attempted = repo.resolve(record.commit.as_deref().unwrap()).unwrap();
+        repo.keep_attempt(u64::from(record.attempt), &attempted).unwrap();
+    }
+    repo.advance_search_branch("night", &repo.resolve(&promoted).unwrap()).unwrap();
+    verify(&repo, &ledger::read(&folder.path().join("history")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_promoted_stack_is_decided_again_and_each_of_its_commits_is_held_against_its_attempt() {
+    let sound = |message: String| (message, "small");
+    let report = stacked_night(|_| {}, sound);
+    assert!(report.objections.is_empty() && report.promoted == 1 && report.verdicts == 2, "{report:#?}");
+
+    let objections = |record_is: fn(&mut Record), below: fn(String) -> (String, &'static str)| {
+        stacked_night(record_is, below).objections.join("\n")
+    };
+    let weak = objections(|record| record.stack = pairs_at(&turns_of(&record.stack), 14_700_000), |m| (m, "small"));
+    assert!(weak.contains("attempt 2: the ledger says promote, its pairs give"), "{weak}");
+    let alone = |record: &mut Record| {
+        record.outcome = Outcome::from(*record.own.take().unwrap());
+        record.stack.clear();
+    };
+    let unmeasured = objections(alone, |message| (message, "small"));
+    assert!(unmeasured.contains("the stack was not measured"), "{unmeasured}");
+    let elsewhere = objections(|record| record.stack = pairs(&Schedule::new(8).stack(2, 0, "c", 3)), |m| (m, "small"));
+    assert!(elsewhere.contains("its stack pairs are not on the seeds"), "{elsewhere}");
+    let other = objections(|_| {}, |message| (message, "tampered"));
+    assert!(other.contains("server.rs is not what attempt 1 measured"), "{other}");
+    let renamed = objections(|_| {}, |message| (message.replace("Attempt: 1", "Attempt: 9"), "small"));
+    assert!(renamed.contains("its trailer Attempt says \"9\""), "{renamed}");
+}
+
+fn turns_of(pairs: &[Pair]) -> Vec<Turn> {
+    let order = crate::judge::schedule::Order::ChampionFirst;
+    pairs.iter().map(|pair| Turn { seed: pair.champion.seed, order }).collect()
 }

@@ -205,6 +205,11 @@ impl Repo {
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 
+    /// The first parent of a commit, if it has one.
+    pub fn parent(&self, commit: &CommitId) -> Result<Option<CommitId>, GitError> {
+        Ok(self.commit(commit)?.parent_ids().next().map(id))
+    }
+
     /// Whether `earlier` is `later` or one of its ancestors.
     pub fn contains(&self, later: &CommitId, earlier: &CommitId) -> Result<bool, GitError> {
         let during = format!("asking whether {} holds {}", later.short(), earlier.short());

@@ -385,6 +385,25 @@ fn an_attempts_ref_is_kept_for_good() {
 }
 
 #[test]
+fn the_bank_s_branch_goes_wherever_it_is_put_and_never_under_the_users_feet() {
+    let bench = Bench::new();
+    let (repo, work) = (bench.repo(), bench.worktree());
+    let at = || bench.repo().resolve("refs/heads/bank/night").ok();
+    repo.set_bank_branch("night", None).unwrap();
+    for to in [&bench.second, &bench.first, &bench.first] {
+        repo.set_bank_branch("night", Some(to)).unwrap();
+        assert_eq!(at().as_ref(), Some(to));
+    }
+    let before = fs::read_to_string(work.admin_head()).unwrap();
+    fs::write(work.admin_head(), "ref: refs/heads/bank/night\n").unwrap();
+    assert!(matches!(bench.repo().set_bank_branch("night", None), Err(GitError::CheckedOut { .. })));
+    fs::write(work.admin_head(), before).unwrap();
+    repo.set_bank_branch("night", None).unwrap();
+    assert_eq!(at(), None);
+    assert!(matches!(repo.set_bank_branch("a/b", None), Err(GitError::BadName(_))));
+}
+
+#[test]
 fn the_search_branch_only_moves_forward_and_never_under_the_users_feet() {
     let bench = Bench::new();
     let repo = bench.repo();
