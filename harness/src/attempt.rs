@@ -35,7 +35,7 @@ fn phases(lab: &mut dyn Lab, attempt: &mut Attempt, record: &mut Record, watch: 
     record.binary = Some(binary.sha256.clone());
 
     enter(lab, record, watch, Phase::Validate);
-    record.unchecked = lab.validate(attempt, &binary)?;
+    lab.validate(attempt, &binary)?;
 
     enter(lab, record, watch, Phase::Measure);
     let (rule, noise) = (lab.rule(), lab.noise());
@@ -44,6 +44,12 @@ fn phases(lab: &mut dyn Lab, attempt: &mut Attempt, record: &mut Record, watch: 
         Screening::Stop(decision) => return Ok(decision),
         Screening::Confirm(estimate) => estimate,
     };
+
+    // Only what may pay is worth the cases that take long.
+    enter(lab, record, watch, Phase::Validate);
+    record.unchecked = lab.validate_rest(attempt, &binary)?;
+
+    enter(lab, record, watch, Phase::Measure);
     // The screen's estimate is biased upwards by having been selected: only fresh pairs count from here on.
     let confirm = |look, pairs| Stage::Confirm { look, pairs };
     let own = looks(lab, attempt, &binary, confirm, &mut record.confirm)?.after_screen(screened);

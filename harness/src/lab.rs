@@ -85,8 +85,10 @@ pub trait Lab {
     fn screen(&mut self, attempt: &mut Attempt) -> Phased<()>;
     /// Compile, offline and locked.
     fn build(&mut self, attempt: &Attempt) -> Phased<Binary>;
-    /// Every byte of the contract's cases; what could not be tried, and why.
-    fn validate(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<Option<String>>;
+    /// The contract's cases, byte for byte: those that are quick.
+    fn validate(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<()>;
+    /// The other cases, for what the screen has let through; what could not be tried, and why.
+    fn validate_rest(&mut self, attempt: &Attempt, binary: &Binary) -> Phased<Option<String>>;
     /// Champion (or head of the bank) and challenger on the same seeds.
     fn measure(&mut self, attempt: &Attempt, binary: &Binary, stage: Stage) -> Phased<Vec<Pair>>;
     /// The meter's own spread, in the terms of the decision rule.

@@ -17,7 +17,7 @@ use super::measure::vm::VmMeter;
 use super::measure::{Fault, Meter};
 use super::place::Place;
 use super::story;
-use super::validate::Validator;
+use super::validate::{Report, Validator};
 use crate::data::attempts::{Attempts, Part, Profiles};
 use crate::data::definition::Run;
 use crate::data::history::{self, Event, RunView};
@@ -73,6 +73,8 @@ pub struct RealLab {
     /// What is banked on top of the champion; empty until something is.
     pub(super) stack: Stack,
     pub(super) challenger_built: Option<Built>,
+    /// What the first half of validation found.
+    pub(super) checks: Option<Report>,
     /// Why the proposal could not even be applied.
     pub(super) refusal: Option<String>,
     /// What the functions of the attempt under way cost, against the champion's.
@@ -213,13 +215,22 @@ impl Lab for RealLab {
         Ok(binary)
     }
 
-    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
+    fn validate(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<()> {
         let built = self.challenger_built.as_ref().context("validation comes after the build")?;
-        let (report, verdict) = self.validator().validate(&built.path, u64::from(attempt.number));
+        let (report, verdict) = self.validator().natively(&built.path, u64::from(attempt.number));
         if let Some(report) = &report {
             self.attempts.keep(attempt.number, Part::Validate, report)?;
         }
-        verdict.map(|()| report.and_then(|report| report.unchecked))
+        self.checks = report;
+        verdict
+    }
+
+    fn validate_rest(&mut self, attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
+        let built = self.challenger_built.as_ref().context("validation comes after the build")?;
+        let mut report = self.checks.take().context("the second half of validation comes after the first")?;
+        let verdict = self.validator().in_machine(&built.path, &mut report);
+        self.attempts.keep(attempt.number, Part::Validate, &report)?;
+        verdict.map(|()| report.unchecked)
     }
 
     fn measure(&mut self, attempt: &Attempt, _binary: &Binary, stage: Stage) -> Phased<Vec<Pair>> {

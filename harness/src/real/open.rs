@@ -221,6 +221,7 @@ pub fn open(opening: Opening<'_>) -> Result<RealLab> {
         started: Instant::now(),
         champion_built: None,
         stack: Stack::default(),
+        checks: None,
         challenger_built: None,
         refusal: None,
         shifts: Vec::new(),

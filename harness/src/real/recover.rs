@@ -65,7 +65,7 @@ impl RealLab {
         let built = self.build_known(&champion, what)?;
         if self.view()?.records.is_empty() {
             (self.say)("validating the baseline, natively and in the emulated machine");
-            let (report, verdict) = self.validator().validate(&built.path, 0);
+            let (report, verdict) = self.validator().whole(&built.path, 0);
             notes.extend(report.and_then(|report| report.unchecked));
             verdict?;
         }

@@ -187,7 +187,11 @@ impl Lab for SimLab<'_> {
         }
     }
 
-    fn validate(&mut self, _attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
+    fn validate(&mut self, _attempt: &Attempt, _binary: &Binary) -> Phased<()> {
+        Ok(self.step()?)
+    }
+
+    fn validate_rest(&mut self, _attempt: &Attempt, _binary: &Binary) -> Phased<Option<String>> {
         self.step()?;
         Ok(None)
     }
