@@ -138,7 +138,8 @@ pub fn stacked(own: &Decision, stack: Decision, changes: usize) -> Decision {
 }
 
 fn interval(e: &Estimate) -> String {
-    format!("{} [{}, {}] on {} pairs", percent(e.mean), percent(e.lcb), percent(e.ucb), e.pairs)
+    let gain = |d: f64| format!("{:+.2}%", score_gain(d) * 100.0);
+    format!("{} [{}, {}] on {} pairs", gain(e.mean), gain(e.lcb), gain(e.ucb), e.pairs)
 }
 
 fn of(pairs: &[Pair], noise: &Noise, alpha: f64) -> Estimate {
