@@ -57,6 +57,8 @@ pub enum Verb {
         #[arg(long, default_value_t = 8, value_name = "N")]
         rebuilds: usize,
     },
+    /// Measure two commits on the same seeds and say where the difference went: functions and system calls, adding up to it
+    Diff(Diff),
     /// Measure commits of the candidate and any other servers beside each other: instructions per request, dearest functions
     Measure(Measure),
     /// Simulate whole searches whose truth is known, with the rule that judges real ones, beside what is claimed of it
@@ -126,6 +128,26 @@ pub struct Replay {
     /// How many of the recorded seeds to measure again
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub seeds: usize,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, clap::Args)]
+pub struct Diff {
+    /// The one before: attempt number, or any revision git understands
+    #[arg(value_name = "COMMIT|N")]
+    pub before: String,
+    /// The one after
+    #[arg(value_name = "COMMIT|N", default_value = "HEAD")]
+    pub after: String,
+    /// Run of runs.toml whose workload and meter to use
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Measure on so many seeds
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: u64,
+    /// Functions to list; the others are summed up in a line
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub functions: usize,
 }
 
 /// Arguments of `measure`.

@@ -1,6 +1,7 @@
 //! One file a verb: each gathers what its verb needs, calls the layer that does it, and prints.
 
 mod calibrate;
+mod diff;
 mod log;
 mod measure;
 mod replay;
@@ -42,6 +43,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Verb::Show { attempt } => show::run(&repo, *attempt, cli.json),
         Verb::Replay(args) => replay::run(&repo, args, cli.json),
         Verb::Calibrate { run, rebuilds } => calibrate::run(&repo, run.as_deref(), *rebuilds, cli.json),
+        Verb::Diff(args) => diff::run(&repo, args, cli.json),
         Verb::Measure(args) => measure::run(&repo, args, cli.json),
         Verb::Simulate(args) => simulate::run(args, cli.json),
         Verb::Verify => verify::run(&repo, cli.json),

@@ -2,7 +2,7 @@
 //! `--all-promoted` replays the night. What the ledger holds of a commit is looked up in `recorded.rs`.
 
 mod one;
-mod recorded;
+pub(super) mod recorded;
 
 use anyhow::Result;
 

@@ -1,5 +1,7 @@
 //! What one measurement is: the sample, its load ledger, its profile, and the pair that a verdict is made of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What happened to the requests of one window. `sent = verified + wrong + lost` when the window is closed.
@@ -26,6 +28,15 @@ pub struct Side {
     pub rep_iterations: Option<u64>,
     /// Instructions (user, kernel) on the load generator's CPU in the same window.
     pub load_cpu: Option<(u64, u64)>,
+    /// System calls on the server's CPU by name, those of the whole window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_calls: Option<BTreeMap<String, u64>>,
+    /// Times the server's CPU went from one task to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Page faults on the server's CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_faults: Option<u64>,
 }
 
 /// One counted window: instructions retired on the server's CPUs between the two marks.

@@ -2,6 +2,7 @@
 
 pub mod calibrated;
 pub mod console;
+pub mod difference;
 pub mod format;
 pub mod log;
 pub mod measured;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::format::{clip, count, duration, effect, gain, interval, short};
 use crate::judge::profile::FunctionShift;
 use crate::judge::record::Record;
-use crate::judge::sample::{Mode, Pair};
+use crate::judge::sample::{Mode, Pair, Sample, Side};
 
 /// Everything about one attempt, for people.
 pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shifts: &[FunctionShift]) -> String {
@@ -52,6 +52,9 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
             out.push_str(&samples(title, pairs));
         }
     }
+    if let Some(pair) = record.deciding_pairs().first() {
+        out.push_str(&side_metrics(pair));
+    }
     if !shifts.is_empty() {
         let _ = writeln!(
             out,
@@ -76,6 +79,40 @@ pub fn text(record: &Record, diff: &str, checks: Option<&serde_json::Value>, shi
     out
 }
 
+/// What was seen beside the count, on the first of the deciding pairs; what the meter cannot see is left out.
+fn side_metrics(pair: &Pair) -> String {
+    let per_request = |of: fn(&Side) -> Option<u64>| {
+        let side = |sample: &Sample| Some(of(&sample.side)? as f64 / sample.load.verified as f64);
+        Some((side(&pair.champion)?, side(&pair.challenger)?))
+    };
+    let calls = |side: &Side| Some(side.system_calls.as_ref()?.values().sum());
+    let batch = |sample: &Sample| {
+        sample.side.wakeups.filter(|wakeups| *wakeups > 0).map(|wakeups| sample.load.verified as f64 / wakeups as f64)
+    };
+    let peak = |sample: &Sample| sample.side.peak_rss_kib.map(|kib| kib as f64 / 1024.0);
+    let rows = [
+        ("requests per wake-up", batch(&pair.champion).zip(batch(&pair.challenger))),
+        ("system calls per request", per_request(calls)),
+        ("context switches per request", per_request(|side| side.context_switches)),
+        ("page faults per request", per_request(|side| side.page_faults)),
+        ("string iterations per request", per_request(|side| side.rep_iterations)),
+        ("peak memory, MiB", peak(&pair.champion).zip(peak(&pair.challenger))),
+    ];
+    let mut out = String::new();
+    for (name, row) in rows {
+        let Some((champion, challenger)) = row else { continue };
+        if out.is_empty() {
+            let _ = writeln!(
+                out,
+                "\nBeside the count (seed {}):\n  {:>10} {:>10}",
+                pair.champion.seed, "champion", "challenger"
+            );
+        }
+        let _ = writeln!(out, "  {champion:>10.3} {challenger:>10.3}  {name}");
+    }
+    out
+}
+
 fn samples(title: &str, pairs: &[Pair]) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -84,7 +121,7 @@ fn samples(title: &str, pairs: &[Pair]) -> String {
         "seed", "champion", "challenger", "gain"
     );
     for pair in pairs {
-        let side = |sample: &crate::judge::sample::Sample| {
+        let side = |sample: &Sample| {
             format!(
                 "{} ({} + {})",
                 count(sample.per_request()),

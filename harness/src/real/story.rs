@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::judge::outcome::Outcome;
 use crate::judge::record::Record;
 use crate::judge::sample::{Pair, Sample};
 use crate::judge::statistics::{Estimate, score_gain};
@@ -20,7 +21,7 @@ pub fn promoted(record: &Record, meter: &str, fingerprint: &str, ledger: &str) -
     if let Some(decision) = record.own_decision() {
         let _ = writeln!(text, "Gain: {}", effect(&decision.estimate));
     }
-    if let (Some(_), Some(decision)) = (&record.own, record.outcome.decision()) {
+    if let (Some(_), Outcome::Promoted { decision }) = (&record.own, &record.outcome) {
         let beneath: Vec<String> = record.bank.iter().map(u32::to_string).collect();
         let whole = effect(&decision.estimate);
         let _ = writeln!(text, "Stack: {whole}, with attempts {} beneath", beneath.join(" "));

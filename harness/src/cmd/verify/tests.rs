@@ -355,6 +355,7 @@ fn stacked_night(record_is: impl Fn(&mut Record), below: impl Fn(String) -> (Str
     second.own = Some(Box::new(own));
     assert_eq!(second.outcome.word(), "promoted");
     let told = (story::promoted(&first, "vm", "f", ""), story::promoted(&second, "vm", "f", ""));
+    assert!(!told.0.contains("Stack: ") && told.1.contains("Stack: +33.333%"), "{told:?}");
     record_is(&mut second);
 
     let (mut ledger, _) = Ledger::open(&folder.path().join("history")).unwrap();

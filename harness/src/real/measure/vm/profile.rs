@@ -5,7 +5,7 @@ use super::counts::Block;
 use crate::judge::sample::{FunctionCost, Mode};
 use anyhow::{Context, Result};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Names by address.
 #[derive(Debug, Default)]
@@ -89,6 +89,20 @@ pub fn calls(window: &[Block], cpu: usize, kernel: &Symbols, name: &str) -> u64 
     window.iter().filter(|b| b.cpu == cpu && b.address == address).map(|b| b.times).sum()
 }
 
+/// How often `cpu` entered each function whose name begins with `prefix`, by the rest of its name; those it never entered
+/// are left out.
+pub fn calls_by_name(window: &[Block], cpu: usize, kernel: &Symbols, prefix: &str) -> BTreeMap<String, u64> {
+    let named: HashMap<u64, &str> =
+        kernel.0.iter().filter_map(|(address, name)| Some((*address, name.strip_prefix(prefix)?))).collect();
+    let mut calls = BTreeMap::new();
+    for block in window.iter().filter(|b| b.cpu == cpu) {
+        if let Some(name) = named.get(&block.address) {
+            *calls.entry((*name).to_owned()).or_default() += block.times;
+        }
+    }
+    calls
+}
+
 struct Region<'a> {
     start: u64,
     name: &'a str,
@@ -137,6 +151,9 @@ mod tests {
         let window = [block(1, 0xffff_ffff_8100_0000, 5, 7), block(1, 0xffff_ffff_8100_0010, 5, 9)];
         assert_eq!(calls(&window, 1, &kernel, "do_epoll_wait"), 7);
         assert_eq!(calls(&window, 0, &kernel, "do_epoll_wait"), 0);
+        let polls = BTreeMap::from([("epoll_wait".to_owned(), 7)]);
+        assert_eq!(calls_by_name(&window, 1, &kernel, "do_"), polls);
+        assert_eq!(calls_by_name(&window, 0, &kernel, "do_"), BTreeMap::new());
     }
 
     #[test]

@@ -23,6 +23,12 @@ const POLL_CALLS: &[&str] = &[
     "__x64_sys_select",
     "__x64_sys_pselect6",
 ];
+/// What the names of the kernel's system calls begin with.
+const SYSTEM_CALL: &str = "__x64_sys_";
+/// Entered once for each switch from one task to another.
+const CONTEXT_SWITCH: &str = "__switch_to_asm";
+/// Entered once for each page fault.
+const PAGE_FAULT: &str = "exc_page_fault";
 /// Kernel threads that work for whoever uses io_uring; the load generator does not.
 const URING_WORKERS: &[&str] = &["io_wqe_worker", "io_wq_worker", "io_sq_thread"];
 
@@ -132,6 +138,9 @@ impl Evidence<'_> {
             peak_rss_kib: self.peak_rss(),
             rep_iterations: Some(server.repeated),
             load_cpu: Some((load.user, load.kernel)),
+            system_calls: Some(profile::calls_by_name(window, SERVER_CPU, self.kernel, SYSTEM_CALL)),
+            context_switches: Some(calls(&[CONTEXT_SWITCH])),
+            page_faults: Some(calls(&[PAGE_FAULT])),
         };
         Ok(Counted {
             sample: Sample { seed: self.seed, user: server.user, kernel: server.kernel, load: report.window, side },
