@@ -7,6 +7,8 @@ use super::build::Binary as Built;
 use super::lab::{RealLab, server};
 use super::measure::pairs::Server;
 use super::story;
+use crate::data::attempts::{Part, Profiles};
+use crate::judge::profile::shifts;
 use crate::judge::record::Record;
 use crate::os::git::CommitId;
 
@@ -90,10 +92,19 @@ impl RealLab {
         let mut below = self.champion.clone();
         for Layer { record, commit } in &self.stack.layers {
             self.worktree.restore(commit)?;
-            let message = story::promoted(record, self.meter.name(), &self.fingerprint, ledger);
+            let message = self.story(record, ledger);
             below = self.worktree.commit(&below, &message)?;
         }
         Ok(below)
+    }
+
+    /// The message of an attempt's commit on the run's branch. Its profile may be lost; then the message does without.
+    pub(super) fn story(&self, record: &Record, ledger: &str) -> String {
+        let kept = self.attempts.value::<Profiles>(record.attempt, Part::Profile).ok().flatten();
+        let shifts = kept.map_or_else(Vec::new, |kept| {
+            shifts((&kept.champion, kept.champion_requests), (&kept.challenger, kept.challenger_requests))
+        });
+        story::promoted(record, &shifts, self.meter.name(), &self.fingerprint, ledger)
     }
 
     /// Its changes are the champion's now.

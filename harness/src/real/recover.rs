@@ -4,7 +4,6 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::build::Binary;
 use super::lab::RealLab;
-use super::story;
 use crate::data::history::Event;
 use crate::judge::outcome::Outcome;
 use crate::judge::record::Record;
@@ -99,7 +98,7 @@ impl RealLab {
                 let head = self.ledger.contents().head();
                 let below = self.commit_stack(&head)?;
                 self.worktree.restore(&attempted)?;
-                let message = story::promoted(record, self.meter.name(), &self.fingerprint, &head);
+                let message = self.story(record, &head);
                 self.worktree.commit(&below, &message)?
             }
         };

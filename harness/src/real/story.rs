@@ -3,10 +3,15 @@
 
 use std::fmt::Write as _;
 
+use crate::judge::hypothesis;
 use crate::judge::outcome::Outcome;
+use crate::judge::profile::FunctionShift;
 use crate::judge::record::Record;
-use crate::judge::sample::{Pair, Sample};
+use crate::judge::sample::{Mode, Pair, Sample};
 use crate::judge::statistics::{Estimate, score_gain};
+
+/// Functions that a promoted commit's message names.
+const FUNCTIONS: usize = 5;
 
 /// Message of an attempt's own commit, before anything is known of it.
 pub fn attempted(number: u32, change: &str, hypothesis: &str) -> String {
@@ -15,8 +20,16 @@ pub fn attempted(number: u32, change: &str, hypothesis: &str) -> String {
 
 /// Message of a commit on the run's branch: gain and counts are those of this change over the commit before it; where a stack
 /// was promoted, its topmost commit says what the whole gained.
-pub fn promoted(record: &Record, meter: &str, fingerprint: &str, ledger: &str) -> String {
+pub fn promoted(record: &Record, shifts: &[FunctionShift], meter: &str, fingerprint: &str, ledger: &str) -> String {
     let mut text = format!("{}\n\n{}\n\n", subject(&record.changed.to_string()), record.hypothesis);
+    if !shifts.is_empty() {
+        text.push_str("Where the difference went, instructions per request:\n");
+        for shift in shifts.iter().take(FUNCTIONS) {
+            let kernel = if shift.mode == Mode::Kernel { " [kernel]" } else { "" };
+            let _ = writeln!(text, "{:>+9.1}  {}{kernel}", shift.change(), hypothesis::clean(&shift.name));
+        }
+        text.push('\n');
+    }
     let _ = writeln!(text, "Attempt: {}", record.attempt);
     if let Some(decision) = record.own_decision() {
         let _ = writeln!(text, "Gain: {}", effect(&decision.estimate));

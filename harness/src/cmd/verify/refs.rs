@@ -115,7 +115,7 @@ fn story_and_files(
     let mut objections = Vec::new();
     let message = repo.message(promoted)?;
     let found = trailers(&message);
-    let expected = story::promoted(record, recorded.meter, recorded.fingerprint, "");
+    let expected = story::promoted(record, &[], recorded.meter, recorded.fingerprint, "");
     for (name, expected) in trailers(&expected) {
         match found.get(name) {
             // The line that was the last one when it was promoted.

@@ -104,7 +104,7 @@ impl World {
                 record: Box::new(record.clone()),
             })
             .unwrap();
-        let message = message_is(story::promoted(&record, "vm", "f", &ledger.contents().head()));
+        let message = message_is(story::promoted(&record, &[], "vm", "f", &ledger.contents().head()));
         let promoted = commit(&git, &[&base], promoted_file, &message);
         let (run, branch) = ("night".to_owned(), "search/night".to_owned());
         ledger.append(Event::Promoted { attempt: 1, run, commit: promoted.clone(), branch }).unwrap();
@@ -354,8 +354,11 @@ fn stacked_night(record_is: impl Fn(&mut Record), below: impl Fn(String) -> (Str
     second.outcome = crate::judge::decide::stacked(&own, whole, 2).into();
     second.own = Some(Box::new(own));
     assert_eq!(second.outcome.word(), "promoted");
-    let told = (story::promoted(&first, "vm", "f", ""), story::promoted(&second, "vm", "f", ""));
+    let (name, mode) = ("parse".to_owned(), crate::judge::sample::Mode::User);
+    let shift = crate::judge::profile::FunctionShift { name, mode, before: 400.0, after: 150.0 };
+    let told = (story::promoted(&first, &[], "vm", "f", ""), story::promoted(&second, &[shift], "vm", "f", ""));
     assert!(!told.0.contains("Stack: ") && told.1.contains("Stack: +33.333%"), "{told:?}");
+    assert!(told.1.contains("   -250.0  parse\n\nAttempt: 2\n"), "{}", told.1);
     record_is(&mut second);
 
     let (mut ledger, _) = Ledger::open(&folder.path().join("history")).unwrap();
