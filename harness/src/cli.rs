@@ -57,6 +57,8 @@ pub enum Verb {
         #[arg(long, default_value_t = 8, value_name = "N")]
         rebuilds: usize,
     },
+    /// Where the instructions of a commit go: functions, the inlined ones resolved; a flame graph
+    Profile(Profile),
     /// Measure two commits on the same seeds and say where the difference went: functions and system calls, adding up to it
     Diff(Diff),
     /// Measure commits of the candidate and any other servers beside each other: instructions per request, dearest functions
@@ -128,6 +130,26 @@ pub struct Replay {
     /// How many of the recorded seeds to measure again
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub seeds: usize,
+}
+
+/// Arguments of `profile`.
+#[derive(Debug, clap::Args)]
+pub struct Profile {
+    /// Attempt number, or any revision git understands
+    #[arg(value_name = "COMMIT|N", default_value = "HEAD")]
+    pub target: String,
+    /// Run of runs.toml whose workload and meter to use
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Seed of the data and the requests
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Functions to list
+    #[arg(long, default_value_t = 25, value_name = "N")]
+    pub functions: usize,
+    /// Also write a flame graph here (SVG): each function with what was inlined into it; who calls whom is not known
+    #[arg(long, value_name = "FILE")]
+    pub flame: Option<PathBuf>,
 }
 
 /// Arguments of `diff`.

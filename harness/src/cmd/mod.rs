@@ -4,6 +4,7 @@ mod calibrate;
 mod diff;
 mod log;
 mod measure;
+mod profile;
 mod replay;
 mod search;
 mod show;
@@ -43,6 +44,7 @@ pub fn run(cli: &Cli) -> Result<Exit> {
         Verb::Show { attempt } => show::run(&repo, *attempt, cli.json),
         Verb::Replay(args) => replay::run(&repo, args, cli.json),
         Verb::Calibrate { run, rebuilds } => calibrate::run(&repo, run.as_deref(), *rebuilds, cli.json),
+        Verb::Profile(args) => profile::run(&repo, args, cli.json),
         Verb::Diff(args) => diff::run(&repo, args, cli.json),
         Verb::Measure(args) => measure::run(&repo, args, cli.json),
         Verb::Simulate(args) => simulate::run(args, cli.json),
@@ -107,9 +109,14 @@ impl Workshop {
 
     /// Build what the worktree holds now.
     fn build_here(&self, what: &str) -> Result<Result<Built, String>> {
+        self.build_by(&self.builder, what)
+    }
+
+    /// The same by another builder.
+    fn build_by(&self, builder: &Builder, what: &str) -> Result<Result<Built, String>> {
         let log = self.log();
         eprintln!("building {what}");
-        Ok(match self.builder.build(self.worktree.path(), &self.package, &log, &self.stop)? {
+        Ok(match builder.build(self.worktree.path(), &self.package, &log, &self.stop)? {
             Build::Built(built) => Ok(built),
             Build::Failed(reason) => {
                 Err(format!("{what} does not build: {reason}. The whole log is {}", log.display()))

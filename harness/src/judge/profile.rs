@@ -9,6 +9,17 @@ use super::sample::{Counted, FunctionCost, Mode, Sample};
 /// Changes below this many instructions per request are not worth a line.
 const WORTH_A_LINE: f64 = 0.05;
 
+/// What one stack of functions cost in a window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// User or kernel.
+    pub mode: Mode,
+    /// The function, and below it those that were inlined where the instructions lie, the innermost last.
+    pub frames: Vec<String>,
+    /// Instructions in the whole window.
+    pub instructions: u64,
+}
+
 /// Instructions per request of one function, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionShift {

@@ -6,6 +6,7 @@ pub mod difference;
 pub mod format;
 pub mod log;
 pub mod measured;
+pub mod profiled;
 pub mod replayed;
 pub mod show;
 pub mod simulated;

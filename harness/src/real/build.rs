@@ -108,6 +108,9 @@ pub struct Builder {
     pub limits: Limits,
     /// Compilers at a time; `None` leaves it to cargo.
     pub jobs: Option<usize>,
+    /// Whether programs get line tables: these name the functions that were inlined, and change names that decide in which
+    /// order the linker lays functions out, so it is a relinked program that has them.
+    line_tables: bool,
 }
 
 impl Builder {
@@ -125,7 +128,14 @@ impl Builder {
             log_bytes: 1 << 20,
             limits: Limits::default(),
             jobs: None,
+            line_tables: false,
         })
+    }
+
+    /// The same builder with line tables, in a target folder of its own.
+    #[must_use]
+    pub fn with_line_tables(&self) -> Builder {
+        Builder { target: self.target.with_file_name("target-lines"), line_tables: true, ..self.clone() }
     }
 
     /// Makes sure that every crate of the lock file is here, so that builds need no network.
@@ -165,6 +175,9 @@ impl Builder {
             .arg("--message-format=json-render-diagnostics")
             .env("CARGO_ENCODED_RUSTFLAGS", self.flags())
             .capture(MESSAGES);
+        if self.line_tables {
+            cargo = cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+        }
         if let Some(jobs) = self.jobs {
             cargo = cargo.arg(format!("--jobs={jobs}"));
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::vm::{Job, VmMeter};
 use super::{Fault, Load, Meter};
+use crate::judge::profile::Stack;
 use crate::judge::sample::Counted;
 
 impl Meter for VmMeter {
@@ -29,5 +30,15 @@ impl Meter for VmMeter {
     fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> Result<Counted, Fault> {
         let job = Job { server, data: &load.data, plan: &load.plan.encode(), seed: load.seed, gate: load.gate };
         self.measure(&job, stop)
+    }
+
+    fn stacks(
+        &self,
+        server: &Path,
+        load: &Load,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<(Counted, Vec<Stack>)>, Fault> {
+        let job = Job { server, data: &load.data, plan: &load.plan.encode(), seed: load.seed, gate: load.gate };
+        self.stacks(&job, stop).map(Some)
     }
 }

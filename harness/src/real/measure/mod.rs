@@ -20,6 +20,7 @@ use loadgen::plan::Plan;
 use loadgen::workload::{Schedule, Workload};
 
 use crate::data::definition::{Limits, MeterKind};
+use crate::judge::profile::Stack;
 use crate::judge::sample::Counted;
 
 /// What is sent to the server, all of it a function of (workload, seed).
@@ -79,6 +80,16 @@ pub trait Meter: Send + Sync {
     fn lanes(&self) -> usize;
     /// One sample, by a fresh process of the server.
     fn measure(&self, server: &Path, load: &Load, stop: &Arc<AtomicBool>) -> std::result::Result<Counted, Fault>;
+    /// One sample of a server with line tables, and in which functions its instructions lie; `None` where the meter cannot
+    /// tell.
+    fn stacks(
+        &self,
+        _server: &Path,
+        _load: &Load,
+        _stop: &Arc<AtomicBool>,
+    ) -> std::result::Result<Option<(Counted, Vec<Stack>)>, Fault> {
+        Ok(None)
+    }
 }
 
 /// Get the wanted meter ready. `auto` takes the hardware counter where it passes its self-test, else the emulated

@@ -25,12 +25,14 @@ mod profile;
 mod selftest;
 mod snapshot;
 mod sources;
+mod stacks;
 mod tools;
 mod verdict;
 
 pub use cases::Network;
 
 use super::Fault;
+use crate::judge::profile::Stack;
 use crate::judge::sample::Counted;
 use anyhow::{Context, Result, anyhow};
 use emulator::{Emulator, Ended, Parts};
@@ -136,6 +138,21 @@ impl VmMeter {
     /// Measures one job. May be called from several threads at once: each has its own folder and its own emulator, which
     /// is one thread and disturbs no other.
     pub fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Counted, Fault> {
+        self.evidence(job, stop, |evidence| evidence.verdict())
+    }
+
+    /// Measures one job, and says in which function, inlined or not, every instruction of the window lies. The server's ELF
+    /// must have line tables.
+    pub fn stacks(&self, job: &Job, stop: &AtomicBool) -> Result<(Counted, Vec<Stack>), Fault> {
+        self.evidence(job, stop, |evidence| Ok((evidence.verdict()?, evidence.stacks()?)))
+    }
+
+    fn evidence<T>(
+        &self,
+        job: &Job,
+        stop: &AtomicBool,
+        of: impl Fn(&verdict::Evidence<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let elf = read(job.server)?;
         let loadgen = read(&self.tools.loadgen)?;
         let mut data = Vec::new();
@@ -153,8 +170,8 @@ impl VmMeter {
         files.extend(data.iter().map(|(path, contents)| job::File { path, mode: 0o644, contents }));
         let input = job::Job { task: Task::Measure, gate: job.gate, files };
         let (sections, output) = self.count(&input, stop)?;
-        verdict::Evidence { seed: job.seed, sections: &sections, output: &output, elf: &elf, kernel: &self.kernel }
-            .verdict()
+        let kernel = &self.kernel;
+        of(&verdict::Evidence { seed: job.seed, sections: &sections, output: &output, elf: &elf, kernel })
     }
 
     /// Runs the self-test; its figures as text, or what was counted wrongly.

@@ -32,10 +32,8 @@ impl Symbols {
             let name = if region.name.is_empty() { "[anonymous memory]" } else { region.name };
             all.push((region.start, name.to_owned()));
         }
-        if let Some(loaded) = regions.iter().filter(|r| r.name == path).map(|r| r.start).min() {
-            let linked = file.segments().map(|s| s.address()).min().unwrap_or(0) & !0xfff;
-            let moved = loaded.wrapping_sub(linked);
-            all.push((loaded, "[no symbol]".to_owned()));
+        if let Some(moved) = moved(&file, maps, path) {
+            all.push((linked(&file).wrapping_add(moved), "[no symbol]".to_owned()));
             for symbol in file.symbols().chain(file.dynamic_symbols()) {
                 if symbol.kind() == SymbolKind::Text && symbol.is_definition() {
                     let name = symbol.name().unwrap_or("[unreadable name]");
@@ -59,6 +57,18 @@ impl Symbols {
     pub fn address(&self, name: &str) -> Option<u64> {
         self.0.iter().find(|(_, n)| n == name).map(|(address, _)| *address)
     }
+}
+
+/// How far from where it was linked an ELF was loaded; `None` if it lies nowhere in `maps`.
+pub fn moved(file: &object::File<'_>, maps: &str, path: &str) -> Option<u64> {
+    let regions = maps.lines().filter_map(Region::parse);
+    let loaded = regions.filter(|region| region.name == path).map(|region| region.start).min()?;
+    Some(loaded.wrapping_sub(linked(file)))
+}
+
+/// The page where an ELF begins, as it was linked.
+fn linked(file: &object::File<'_>) -> u64 {
+    file.segments().map(|segment| segment.address()).min().unwrap_or(0) & !0xfff
 }
 
 /// The part of an ELF file that is loaded: what lies behind (symbols, debugging information) need not go into the

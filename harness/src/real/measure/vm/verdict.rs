@@ -3,6 +3,8 @@
 use super::Fault;
 use super::counts::{self, Output};
 use super::profile::{self, Symbols};
+use super::stacks;
+use crate::judge::profile::Stack;
 use crate::judge::sample::{Counted, Load, Sample, Side};
 use anyhow::anyhow;
 use serde::Deserialize;
@@ -146,6 +148,14 @@ impl Evidence<'_> {
             sample: Sample { seed: self.seed, user: server.user, kernel: server.kernel, load: report.window, side },
             profile: profile::profile(window, SERVER_CPU, self.kernel, &symbols),
         })
+    }
+
+    /// Where every instruction of the window lies. To be asked after the verdict.
+    pub fn stacks(&self) -> Result<Vec<Stack>, Fault> {
+        let window = self.output.windows.first().ok_or_else(|| Fault::Own(anyhow!("there is no window")))?;
+        let maps = self.text(answer::SERVER_MAPS).unwrap_or_default();
+        let server = stacks::Server::new(self.elf, &maps, SERVER_PATH)?;
+        Ok(stacks::stacks(window, SERVER_CPU, self.kernel, &server)?)
     }
 
     fn load_ended_well(&self, load: &str, server: &str) -> Result<(), Fault> {
