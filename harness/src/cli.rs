@@ -125,7 +125,7 @@ pub struct Replay {
     #[arg(long, conflicts_with = "target")]
     pub all_promoted: bool,
     /// With --all-promoted: only those of this run
-    #[arg(long, value_name = "NAME", requires = "all_promoted")]
+    #[arg(long, value_name = "NAME", requires = "all_promoted", conflicts_with = "target")]
     pub run: Option<String>,
     /// How many of the recorded seeds to measure again
     #[arg(long, default_value_t = 3, value_name = "N")]

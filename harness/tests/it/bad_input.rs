@@ -194,7 +194,7 @@ fn replay_of_a_whole_night_names_the_runs_there_are_and_takes_no_single_commit()
     let checkout = Checkout::with_runs(RUNS);
     checkout.untouched(&["replay"]).refused(2, &["COMMIT|N"]);
     checkout.untouched(&["replay", "--all-promoted", "1"]).refused(2, &["--all-promoted", "cannot be used with"]);
-    checkout.untouched(&["replay", "1", "--run", "default"]).refused(2, &["--all-promoted"]);
+    checkout.untouched(&["replay", "1", "--run", "default"]).refused(2, &["--run", "cannot be used with"]);
     checkout.untouched(&["replay", "--all-promoted", "--run", "night"]).refused(2, &["no run named night", "none"]);
     assert_eq!(checkout.untouched(&["replay", "--all-promoted", "--json"]).json(0)["of"], 0);
 }
