@@ -173,7 +173,7 @@ impl Builder {
             .cargo(worktree, log)
             .args(["build", "--release", "--offline", "--locked", "--package", package, "--target", TARGET])
             .arg("--message-format=json-render-diagnostics")
-            .env("CARGO_ENCODED_RUSTFLAGS", self.flags())
+            .env("CARGO_ENCODED_RUSTFLAGS", self.flags(worktree))
             .capture(MESSAGES);
         if self.line_tables {
             cargo = cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
@@ -200,15 +200,17 @@ impl Builder {
     /// Paths of this machine are replaced by names, so that another machine or folder gives the same bytes. The
     /// worktree's own path is not among them, because cargo names its files relatively, and a flag that differs from
     /// worktree to worktree would build every dependency anew.
-    fn flags(&self) -> String {
+    fn flags(&self, worktree: &Path) -> String {
         let renamed = |path: &Path, name: &str| format!("--remap-path-prefix={}={name}", path.display());
         // Separated by 0x1f as cargo wants it: a path may hold spaces.
-        [
+        let mut flags = vec![
             "-Ctarget-feature=+crt-static".to_owned(),
             renamed(&self.cargo_home, "/cargo"),
             renamed(&self.target, "/target"),
-        ]
-        .join("\x1f")
+        ];
+        // Line tables name the folder that was compiled in.
+        flags.extend(self.line_tables.then(|| renamed(worktree, "/candidate")));
+        flags.join("\x1f")
     }
 
     fn cargo(&self, folder: &Path, log: &Path) -> Spawn {
