@@ -28,19 +28,27 @@ pub struct Report {
     pub stacks: Vec<Stack>,
 }
 
+/// What an innermost function cost.
+#[derive(Default)]
+struct Inner<'a> {
+    instructions: u64,
+    /// The part of it in each function that it was inlined into.
+    within: BTreeMap<&'a str, u64>,
+}
+
 /// The `most` dearest functions for people; an instruction belongs to the innermost function it was written in.
 pub fn text(report: &Report, most: usize) -> String {
-    let mut own: BTreeMap<(Mode, &str), (u64, BTreeMap<&str, u64>)> = BTreeMap::new();
+    let mut own: BTreeMap<(Mode, &str), Inner> = BTreeMap::new();
     for Stack { mode, frames, instructions } in &report.stacks {
         let Some((inner, outer)) = frames.split_last() else { continue };
         let entry = own.entry((*mode, inner)).or_default();
-        entry.0 += instructions;
+        entry.instructions += instructions;
         if let Some(outer) = outer.first() {
-            *entry.1.entry(outer).or_default() += instructions;
+            *entry.within.entry(outer).or_default() += instructions;
         }
     }
     let mut rows: Vec<_> = own.into_iter().collect();
-    rows.sort_by_key(|(_, (instructions, _))| std::cmp::Reverse(*instructions));
+    rows.sort_by_key(|(_, inner)| std::cmp::Reverse(inner.instructions));
     let sample = &report.sample;
     let (requests, total) = (sample.load.verified as f64, (sample.user + sample.kernel) as f64);
     let mut out = String::new();
@@ -57,7 +65,7 @@ pub fn text(report: &Report, most: usize) -> String {
         report.fingerprint
     );
     let mut sum = 0.0;
-    for ((mode, name), (instructions, outer)) in rows.iter().take(most) {
+    for ((mode, name), Inner { instructions, within: outer }) in rows.iter().take(most) {
         let instructions = *instructions as f64;
         sum += instructions;
         let kernel = if *mode == Mode::Kernel { " [kernel]" } else { "" };
